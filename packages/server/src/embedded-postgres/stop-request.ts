@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { endPostmaster, type ClusterPlace, type RunningPostmaster } from "./postmaster.ts";
 import { readPostmasterPid } from "./postmaster-pid.ts";
 
-const CHECK_INTERVAL_MS = 500;
+/** Each check reads a file, also while nobody uses the server. */
+const CHECK_INTERVAL_MS = 1_000;
 
 /**
  * Resolves when the server, or our connection to it, has gone, with whether it was told to stop. SIGTERM to it is a smart
@@ -17,9 +18,7 @@ export async function untilGone(
   let isGone = false;
   void gone.then(() => (isGone = true));
   for (;;) {
-    const timer = new AbortController();
-    await Promise.race([gone, sleep(CHECK_INTERVAL_MS, undefined, { ref: false, signal: timer.signal })]);
-    timer.abort();
+    await Promise.race([gone, sleep(CHECK_INTERVAL_MS, undefined, { ref: false })]);
     const claim = await readPostmasterPid(place.clusterDir);
     // One that stops says so in its file, which it removes last; one that was killed leaves it as it was.
     const isStopping = claim === null || (claim.pid === pid && claim.status === "stopping");

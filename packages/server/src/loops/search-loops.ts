@@ -5,6 +5,8 @@ import type { LoopWork } from "./loop.ts";
 import { createSpareTurns } from "./spare-turns.ts";
 
 const INTERVAL_MS = 1_000;
+/** While there is nothing to index. */
+const IDLE_INTERVAL_MS = 2_000;
 const INDEX_SHARE = 0.3;
 /** While the machine is busy, the index falls behind instead of taking from those who start runs and report. */
 const LONGEST_WAIT_MS = 5_000;
@@ -17,15 +19,16 @@ export function searchLoops(context: ItemContext): LoopWork[] {
   return [
     {
       name: "index-runs",
-      intervalMs: INTERVAL_MS,
+      intervalMs: IDLE_INTERVAL_MS,
       maxShare: INDEX_SHARE,
       run: async () => {
         const turn = nextTurn();
-        if (turn === "none") return undefined;
-        const isMore = await indexRuns(
+        if (turn === "none") return INTERVAL_MS;
+        const more = await indexRuns(
           turn === "busy" ? { ...context, environmentRuns: RUNS_WHILE_BUSY } : context,
         );
-        return (await ended.run()) || isMore ? 0 : undefined;
+        if ((await ended.run()) || more === true) return 0;
+        return more === null ? undefined : INTERVAL_MS;
       },
     },
   ];

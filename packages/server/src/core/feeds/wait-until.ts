@@ -1,4 +1,4 @@
-import type { Wakes } from "./wakes.ts";
+import { WAIT_OVER, type Wakes } from "./wakes.ts";
 
 /** A waiter looks by itself this often: the repair of a wake that was lost between replicas. */
 const SAFETY_READ_MS = 2_000;
@@ -35,7 +35,7 @@ export async function waitUntil<Value>(
       if (isDone(value) || signal.aborted || waitedMs >= longestMs) return value;
       await woken;
     } finally {
-      waiting.abort();
+      waiting.abort(WAIT_OVER);
     }
   }
 }

@@ -1,5 +1,8 @@
 import { isOfThisServer, WORKER_PREFIX } from "./wake-keys.ts";
 
+/** For the signal of a wait that nobody needs any more: without it, each would make an error with its stack, which nobody looks at. */
+export const WAIT_OVER = "the wait is over";
+
 /**
  * Who waits for what inside one replica: long polls, SSE readers, loops. A wake is a hint that something may be new;
  * whoever is woken reads the database. Wakes can be lost with the process, never the data.

@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { DomainError } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
-import type { Wakes } from "../feeds/wakes.ts";
+import { WAIT_OVER, type Wakes } from "../feeds/wakes.ts";
 import {
   leaseDeploymentChecks,
   renewDeploymentChecks,
@@ -66,9 +66,6 @@ const SAFETY_POLL_MS = 5_000;
  * found nothing looks once more, this long after it was last told that there may be something.
  */
 const LOOK_AGAIN_MS = 500;
-
-/** Without it each round would make an error with its stack, which nobody looks at. */
-const ENDED = "the round has ended";
 
 const isEmpty = (answer: LeaseAnswer): boolean =>
   answer.executions.length +
@@ -168,7 +165,7 @@ async function leaseUntil(
       // Nobody is there any more to be given what another look would claim.
       if (signal.aborted) return answer;
     } finally {
-      ended.abort(ENDED);
+      ended.abort(WAIT_OVER);
       await workerWoken;
     }
   }

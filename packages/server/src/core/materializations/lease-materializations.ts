@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
-import type { Wakes } from "../feeds/wakes.ts";
+import { WAIT_OVER, type Wakes } from "../feeds/wakes.ts";
 import type { HeldPlace, HeldWork } from "../processes/held-work.ts";
 import { joinGiven } from "../processes/given-inputs.ts";
 import {
@@ -148,7 +148,7 @@ async function pollUntil(
       const given = withGiven(answer, poll.take(), call);
       if (!isEmpty(given)) return { isFound: false, answer: given };
     } finally {
-      ended.abort();
+      ended.abort(WAIT_OVER);
     }
   }
 }

@@ -54,12 +54,13 @@ export type IndexContext = ItemContext & {
  * words are cut in a new way, and now and then. Where a pass is, is written with what it has indexed, under the lock of the
  * environment. Nothing depends on what a server remembers.
  *
- * @returns whether there is more to do.
+ * @returns whether there is more to do; null: there was nothing
  */
-export async function indexRuns(context: IndexContext): Promise<boolean> {
+export async function indexRuns(context: IndexContext): Promise<boolean | null> {
   const now = context.clock();
   const lateBefore = firstUuidOf(now - LATE_MS);
   const ids = await listEnvironmentsToIndex(context.db, { lateBefore, sweptBefore: now - SWEEP_MS });
+  if (ids.length === 0) return null;
   let more = false;
   for (const environmentId of ids) {
     const state = await findIndexState(context.db, environmentId);
