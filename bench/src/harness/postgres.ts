@@ -1,4 +1,4 @@
-import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { chmod, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client, Pool } from "pg";
@@ -34,6 +34,8 @@ const MEMORY_FILE_SYSTEMS = [0x01021994, 0x858458f6];
 
 export async function startBenchPostgres(wantedDir: string | undefined): Promise<BenchPostgres> {
   const dir = await mkdtemp(path.join(await findDiskDir(wantedDir), "keelson-bench-"));
+  // Root starts PostgreSQL as another account, which must be able to pass; else the cluster would be on another disk.
+  await chmod(dir, 0o711);
   const server = await startEmbeddedServer({ dataDir: path.join(dir, "postgres") });
   const url = (name: string): string => server.url.replace(/\/[^/?]*\?/, `/${name}?`);
   const admin = new Client({ connectionString: url("postgres") });

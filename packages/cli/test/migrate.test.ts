@@ -7,12 +7,15 @@ import { startEmbeddedServer } from "../../server/src/embedded-postgres/embedded
 import { migrate } from "../../server/src/db/migrate.ts";
 import { readMigrations } from "../../server/src/db/migration-files.ts";
 import { createTestDatabase } from "../../server/test/support/database.ts";
-import { createFolder, keelson, spawnKeelson } from "./support.ts";
+import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { keelson, spawnKeelson } from "./support.ts";
 
 describe("keelson migrate", () => {
-  test("waits for a database that is not there yet, and says so", async () => {
-    await using folder = await createFolder();
-    const dataDir = path.join(folder.path, "postgres");
+  test("waits for a database that is not there yet, and says so", async (t) => {
+    // PostgreSQL of root would keep its files elsewhere if it could not pass through it.
+    const folder = await makeTestFolder();
+    t.after(() => removeTestFolder(folder));
+    const dataDir = path.join(folder, "postgres");
     const first = await startEmbeddedServer({ dataDir });
     await first.stop();
     const waits = Promise.withResolvers<void>();
