@@ -73,13 +73,14 @@ type Inserted = { inserts: readonly RunInsert[]; inserted: Set<string> };
 /** Inserts runs, leased as far as polls wait for them, and answers those polls. */
 async function insertLeased(context: StartContext, runs: readonly NewRun[]): Promise<Inserted> {
   const { inserts, deliver, giveBack } = lendPolls(context, runs);
-  try {
-    const inserted = await insert(context, inserts);
+  const inserted = await insert(context, inserts).catch((error: unknown) => {
+    giveBack();
+    if (isLenderGone(error)) return null;
+    throw error;
+  });
+  if (inserted !== null) {
     deliver(inserted);
     return { inserts, inserted };
-  } catch (error) {
-    giveBack();
-    if (!isLenderGone(error)) throw error;
   }
   // The poll of a worker that drains was open still: who starts a run need not know.
   const queued = runs.map((run): RunInsert => ({ run, lease: null }));

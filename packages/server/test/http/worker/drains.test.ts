@@ -17,17 +17,24 @@ afterEach(() => scene.cancelAll());
 
 const drain = async (worker: RawWorker): Promise<string> => (await worker.call("POST", "/drain")).body.status;
 
-/** Does the work while whoever is given runs under that request id waits in its statement, which goes on afterwards. */
-async function whileGiven(worker: RawWorker, requestId: string, work: () => Promise<void>): Promise<void> {
+/** Asks for a drain while `give`, which gives the worker a run under that request id, is in its statement. */
+async function drainsAfter<T>(worker: RawWorker, requestId: string, give: () => Promise<T>): Promise<T> {
+  const { db } = scene.server;
+  const asked: { given?: Promise<T>; drained?: Promise<string> } = {};
   const undone = new Error("undone");
-  const waiting = scene.server.db.transaction(async (tx) => {
+  const holding = db.transaction(async (tx) => {
     await tx.send(sql`
       INSERT INTO lease_requests (worker_id, lease_request_id, lease_ids, leased_at)
       VALUES (${decodeId("wkr", worker.id)}, ${requestId}, '{}', now())`);
-    await work();
+    asked.given = give();
+    await untilBlocked(db, 1);
+    asked.drained = drain(worker);
+    await Promise.race([untilBlocked(db, 2), asked.drained]);
     throw undone;
   });
-  await assert.rejects(waiting, (error) => error === undone);
+  await assert.rejects(holding, (error) => error === undone);
+  assert.equal(await asked.drained, "draining");
+  return asked.given as Promise<T>;
 }
 
 /** The ids of the runs that the repeat of a lease call tells, without asking for more. */
@@ -38,37 +45,18 @@ async function toldAgain(worker: RawWorker, requestId: string): Promise<string[]
 
 describe("a worker that drains", () => {
   test("is drained after a claim for it that is under way, and is told of its run", async () => {
-    const { db } = scene.server;
     const worker = await enrollWorker(scene.server);
     const run = await scene.start("plain");
-    let claiming: Promise<unknown> = Promise.resolve();
-    let draining: Promise<string> = Promise.resolve("");
-    await whileGiven(worker, "claim", async () => {
-      claiming = worker.lease({ requestId: "claim" });
-      await untilBlocked(db, 1);
-      draining = drain(worker);
-      await Promise.race([untilBlocked(db, 2), draining]);
-    });
-    assert.equal(await draining, "draining");
+    await drainsAfter(worker, "claim", () => worker.lease({ requestId: "claim" }));
     assert.deepEqual(await toldAgain(worker, "claim"), [run.id]);
-    await claiming;
   });
 
   test("is drained after a start that leases a run to it, and is told of it", async () => {
-    const { db } = scene.server;
     const worker = await enrollWorker(scene.server);
     const polling = worker.lease({ requestId: "born", wait: "60s" });
     await worker.seesRequest("born");
-    let starting: Promise<{ id: string }> = Promise.resolve({ id: "" });
-    let draining: Promise<string> = Promise.resolve("");
-    await whileGiven(worker, "born", async () => {
-      starting = scene.start("plain");
-      await untilBlocked(db, 1);
-      draining = drain(worker);
-      await Promise.race([untilBlocked(db, 2), draining]);
-    });
-    assert.equal(await draining, "draining");
-    assert.deepEqual(await toldAgain(worker, "born"), [(await starting).id]);
+    const run = await drainsAfter(worker, "born", () => scene.start("plain"));
+    assert.deepEqual(await toldAgain(worker, "born"), [run.id]);
     await polling;
   });
 
