@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { createDeploymentCache } from "../../src/core/entrypoints/deployment-cache.ts";
+import { createClaimStarts } from "../../src/core/executions/claim-starts.ts";
+import { createKnownRuns } from "../../src/core/executions/known-runs.ts";
+import { createLeasePolls } from "../../src/core/executions/lease-polls.ts";
+import { createReadyFronts } from "../../src/core/executions/ready-fronts.ts";
 import { applyReport } from "../../src/core/leases/apply-report.ts";
+import { createRecentLooks } from "../../src/core/leases/recent-looks.ts";
 import type { LeasedContent, LeasedOperation } from "../../src/core/leases/report-batch.ts";
 import { ADMITTED } from "../../src/core/quotas/run-quota.ts";
 import type { Database } from "../../src/db/pool.ts";
@@ -44,6 +49,12 @@ async function report(db: Database, lease: HeldLease, operations: readonly Json[
     storageQuota: { noteAppended: () => undefined } as never,
     masterKey: null as never,
     cell: null,
+    ...{ leasePolls: createLeasePolls(), claimStarts: createClaimStarts(), leaseDurationMs: 15_000 },
+    readyFronts: createReadyFronts({
+      ...{ db, clock: clock.now, knownRuns: createKnownRuns() },
+      noteHeld: () => undefined,
+    }),
+    recentLooks: createRecentLooks({ woken: () => 0 }),
   };
   const leased = operations.map((operation): LeasedOperation => ({
     ...key,

@@ -45,8 +45,7 @@ export async function claimExecutions(
   context: ClaimContext,
   { workspaceRunsWait, isolatedRunsWait, ...request }: ClaimRequest,
 ): Promise<Claimed> {
-  const { newUuid } = context;
-  const leaseIds = Array.from({ length: request.limit }, (): Uuid<"lease"> => newUuid<"lease">());
+  const leaseIds = leaseIdsFor(context, request.limit);
   const ready = await context.readyFronts.of(request.workerGroupId);
   const ofKind = ready === null ? lookingClaims(context) : knownClaims(context, ready);
   const kinds = [
@@ -66,6 +65,30 @@ export async function claimExecutions(
   }
   return { executions, isAll: isAll && executions.length < request.limit };
 }
+
+/** A claim for a worker whose poll is open, by someone else. */
+type ReadyClaim = Pick<Claim, "workerId" | "workerGroupId" | "leaseRequestId" | "limit" | "now" | "meets">;
+
+/** It is no call of the worker's own, and so no sign of its life. */
+const NEVER_CALLED = 0;
+
+/**
+ * Claims ready runs in the transaction that makes some ready. Those in workspaces, and isolated ones, wait for the worker's own
+ * claim.
+ */
+export const claimReady = (
+  context: Pick<ClaimContext, "db" | "newUuid" | "claimStarts"> & { leaseDurationMs: number },
+  { workerId, workerGroupId, leaseRequestId, limit, now, meets }: ReadyClaim,
+): Promise<Claimed> =>
+  claimByTurns(context, "anywhere", {
+    ...{ workerId, workerGroupId, leaseRequestId, limit, now, meets },
+    leaseIds: leaseIdsFor(context, limit),
+    leaseExpiresAt: now + context.leaseDurationMs,
+    calledAt: NEVER_CALLED,
+  });
+
+const leaseIdsFor = ({ newUuid }: Pick<ClaimContext, "newUuid">, limit: number): Uuid<"lease">[] =>
+  Array.from({ length: limit }, (): Uuid<"lease"> => newUuid<"lease">());
 
 type Claims = Record<RunKind, (claim: Claim) => Promise<Claimed>>;
 
@@ -114,7 +137,7 @@ function takeOfEach(runs: readonly KnownRun[], limit: number): KnownRun[] {
  * taking them. A claim that took none continues with the next environments, until it has seen all of them.
  */
 async function claimByTurns(
-  { db, claimStarts }: ClaimContext,
+  { db, claimStarts }: Pick<ClaimContext, "db" | "claimStarts">,
   kind: keyof typeof STATEMENTS,
   claim: Claim,
 ): Promise<Claimed> {

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { NewErrorGroup } from "../error-groups/error-group.ts";
 import { groupOf } from "../error-groups/group-of.ts";
@@ -9,10 +10,16 @@ import { insertJournal, writeChanges } from "./execution-writes.ts";
 /**
  * Writes changes back, passes slots that they freed or asked for on to the next runs of their queues, and wakes followers
  * of the runs, workers when there is something to lease, and whoever tells of ends.
+ *
+ * @returns the worker groups in which runs were given slots, each once.
  */
-export async function settleChanges(tx: Tx, changes: readonly Change[], added: Added = {}): Promise<void> {
+export async function settleChanges(
+  tx: Tx,
+  changes: readonly Change[],
+  added: Added = {},
+): Promise<Uuid<"wgrp">[]> {
   const dirty = changes.filter((change) => change.dirty);
-  if (dirty.length === 0) return;
+  if (dirty.length === 0) return [];
   for (const change of dirty) change.errorGroup = groupOfChange(change);
   await writeChanges(tx, dirty, added);
   tx.note({ kind: "runs", runs: dirty, journal: added.journal ?? [] });
@@ -32,7 +39,10 @@ export async function settleChanges(tx: Tx, changes: readonly Change[], added: A
     if (ending !== null && execution.endAwaited) tx.wake(wakeKeys.endings);
     if (errorGroup !== null) tx.wake(wakeKeys.errors);
   }
-  if (admitted > 0) for (const { execution } of limited) tx.wake(wakeKeys.work(execution.workerGroupId));
+  if (admitted === 0) return [];
+  const groups = [...new Set(limited.map(({ execution }) => execution.workerGroupId))];
+  for (const workerGroupId of groups) tx.wake(wakeKeys.work(workerGroupId));
+  return groups;
 }
 
 /** Only of a run that will not be tried again, and not of one that was cancelled or expired. */

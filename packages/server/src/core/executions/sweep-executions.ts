@@ -144,12 +144,10 @@ export const sweepLeases = (context: SweepContext): Promise<void> =>
 
 /** Makes delayed starts and retries ready whose time has come. */
 export const sweepDue = (context: ItemContext): Promise<void> =>
-  sweep(context, "sweep-due", lockDueExecutions, (tx, executions, now) =>
-    settleChanges(
-      tx,
-      decideAll(executions, now, ({ status }) => decideDue(status)),
-    ),
-  );
+  sweep(context, "sweep-due", lockDueExecutions, async (tx, executions, now) => {
+    const changes = decideAll(executions, now, ({ status }) => decideDue(status));
+    await settleChanges(tx, changes);
+  });
 
 /** Ends runs that no worker took within their time to live. */
 export const sweepExpired = (context: ItemContext): Promise<void> =>

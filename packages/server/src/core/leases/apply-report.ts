@@ -1,7 +1,9 @@
 import type { Uuid } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
 import type { StorageQuota } from "../quotas/storage-quota.ts";
 import { prepareContinuations } from "./prepare-continuations.ts";
 import { prepareChildRuns } from "./prepare-child-runs.ts";
+import { createLoans, type LoanContext } from "./loans.ts";
 import type { LeasedOperation } from "./report-batch.ts";
 import { reportOperations, type LeasesContext, type ReportResult } from "./report-operations.ts";
 
@@ -10,7 +12,7 @@ import { reportOperations, type LeasesContext, type ReportResult } from "./repor
  * for, and what they continue with, are resolved before it.
  */
 export async function applyReport(
-  context: LeasesContext & { storageQuota: StorageQuota },
+  context: LeasesContext & LoanContext & { storageQuota: StorageQuota },
   workerId: Uuid<"wkr">,
   operations: readonly LeasedOperation[],
   sentAt: number | null,
@@ -19,11 +21,25 @@ export async function applyReport(
     context,
     await prepareChildRuns(context, operations, context.clock()),
   );
+  const loans = createLoans(context);
+  const report = async (tx: Tx): Promise<ReportResult> => {
+    // The transaction may be run again.
+    loans.giveBack();
+    const applied = await reportOperations(tx, workerId, prepared, {
+      ...context,
+      now: context.clock(),
+      sentAt,
+    });
+    await loans.lend(tx, applied.admittedIn);
+    return applied;
+  };
   // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
   // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
-  const result = await context.db.transaction((tx) =>
-    reportOperations(tx, workerId, prepared, { ...context, now: context.clock(), sentAt }),
-  );
+  const result = await context.db.transaction(report).catch((error: unknown) => {
+    loans.giveBack();
+    throw error;
+  });
+  loans.deliver();
   for (const [environmentId, bytes] of result.storedBytes)
     context.storageQuota.noteAppended(environmentId, bytes);
   return result;

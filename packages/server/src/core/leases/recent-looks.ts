@@ -9,8 +9,11 @@ import type { Wakes } from "../feeds/wakes.ts";
 export type RecentLooks = {
   /** How long the worker's next look may wait, in milliseconds. */
   restMs(worker: Looker): number;
-  /** A look begins. @returns what is to be called when it found all that there was. */
-  begin(worker: Looker): () => void;
+  /**
+   * A look begins. @returns what is to be called when it found all that there was, with how often the looker itself has woken
+   * the group since.
+   */
+  begin(worker: Looker): (ownWakes?: number) => void;
 };
 
 type Looker = { workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp"> };
@@ -39,9 +42,9 @@ export function createRecentLooks(
     begin: ({ workerId, workerGroupId }) => {
       const look = { at: monotonic(), woken: wakes.woken(wakeKeys.work(workerGroupId)) };
       looks.delete(workerId);
-      return () => {
+      return (ownWakes = 0) => {
         forgetOld(monotonic());
-        looks.set(workerId, look);
+        looks.set(workerId, { ...look, woken: look.woken + ownWakes });
       };
     },
   };

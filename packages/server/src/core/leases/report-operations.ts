@@ -61,6 +61,8 @@ export type ReportResult = {
   storedBytes: Map<Uuid<"env">, number>;
   /** What its runs wrote to streams. */
   appended: readonly PlacedAppend[];
+  /** Worker groups in which runs became ready because it gave slots of limited queues back. */
+  admittedIn: readonly Uuid<"wgrp">[];
 };
 
 const LOST: OperationOutcome = {
@@ -135,14 +137,14 @@ export async function reportOperations(
       batch.policies.set(policy.runId, policy);
 
   const outcomes = operations.map((operation, index) => applyOperation(batch, operation, index));
-  const appended = await writeBatch(tx, context, batch);
+  const { appended, admittedIn } = await writeBatch(tx, context, batch);
   await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
   await cancelGivenUpRuns(tx, batch);
   await startExecs(tx, context.newUuid, batch, outcomes);
   await endGivenUpExecs(tx, batch);
   await continueRuns(tx, batch.continuations, batch.now);
-  return { outcomes, storedBytes: storedBytesOf(batch), appended };
+  return { outcomes, storedBytes: storedBytesOf(batch), appended, admittedIn };
 }
 
 const isRepeatIn =
@@ -153,7 +155,11 @@ const isRepeatIn =
   };
 
 /** Children and tokens before the waits for them, waits before the entries that accept them. */
-async function writeBatch(tx: Tx, context: ReportContext, batch: Batch): Promise<PlacedAppend[]> {
+async function writeBatch(
+  tx: Tx,
+  context: ReportContext,
+  batch: Batch,
+): Promise<Pick<ReportResult, "appended" | "admittedIn">> {
   const { children, tokens, waits, accepted, appends, logs } = batch;
   if (children.length > 0) await insertChildren(tx, children);
   await createTokens(tx, context, tokens);
@@ -165,13 +171,14 @@ async function writeBatch(tx: Tx, context: ReportContext, batch: Batch): Promise
   await recordUsage(tx, batch.usage);
   const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
-  await settleChanges(tx, [...batch.changes.values()], { logs, journal });
+  const admittedIn = await settleChanges(tx, [...batch.changes.values()], { logs, journal });
   const isDueSoon = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
   if (isDueSoon) tx.wake(wakeKeys.timers);
-  return appends.flatMap((append, index) => {
+  const placed = appends.flatMap((append, index) => {
     const at = appended[index];
     return at === null || at === undefined ? [] : [{ append, ...at }];
   });
+  return { appended: placed, admittedIn };
 }
 
 /** Input to other sessions, when all that this report says of their runs is written. */
