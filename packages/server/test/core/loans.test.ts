@@ -1,85 +1,50 @@
 // A transaction that makes runs ready gives them to a worker whose poll is open.
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { decodeId, type Uuid } from "@keelson/contract";
-import { createLeasePolls } from "../../src/core/executions/lease-polls.ts";
-import { wakeKeys } from "../../src/core/feeds/wake-keys.ts";
-import { createWakes } from "../../src/core/feeds/wakes.ts";
-import {
-  leaseExecutions,
-  type LeaseAnswer,
-  type LeaseContext,
-} from "../../src/core/leases/lease-executions.ts";
+import { decodeId } from "@keelson/contract";
+import type { LeaseAnswer } from "../../src/core/leases/lease-executions.ts";
 import { createLoans, type Loans } from "../../src/core/leases/loans.ts";
-import { createRecentLooks } from "../../src/core/leases/recent-looks.ts";
 import { sql } from "../../src/db/sql.ts";
-import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
+import { leaseCallsOf, type LeaseCalls, type LeaseServer } from "../support/lease-calls.ts";
 import { recordOwnQueries } from "../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { CLAIM } from "../support/seen-claims.ts";
 
 let scene: RunScene;
-let ready: ReadyRuns;
-let context: LeaseContext;
-let untilOpen: Promise<void>;
+let calls: LeaseCalls;
+let server: LeaseServer;
 before(async () => {
   scene = await startRunScene({ tasks: [{ id: "plain" }] });
-  ready = await readyRunsOf(scene);
+  calls = await leaseCallsOf(scene);
 });
 after(() => scene.stop());
-beforeEach(() => begin(false));
+beforeEach(async () => {
+  server = await calls.begin();
+});
 
-async function begin(isHeld: boolean): Promise<void> {
-  await scene.server.db.query(sql`DELETE FROM executions`);
-  const wakes = createWakes(() => undefined);
-  const leasePolls = createLeasePolls();
-  const opened = Promise.withResolvers<void>();
-  untilOpen = opened.promise;
-  context = {
-    ...ready.begin(isHeld),
-    ...{ db: scene.server.db, clock: scene.clock.now, wakes },
-    recentLooks: createRecentLooks(wakes, () => 0),
-    leasePolls: {
-      ...leasePolls,
-      open: (poll) => {
-        leasePolls.open(poll);
-        opened.resolve();
-      },
-    },
-    ...{ leaseDurationMs: 15_000, noteLeased: () => undefined },
-  };
-}
-
-const lease = (): Promise<LeaseAnswer> => {
-  const call = {
-    workerId: decodeId("wkr", scene.worker.id) as Uuid<"wkr">,
-    workerGroupId: ready.workerGroupId,
-    ...{ leaseRequestId: randomUUID(), calledAt: scene.clock.now(), limit: 4, heldChecks: null },
-    waitMs: 600_000,
-  };
-  return leaseExecutions(context, call, new AbortController().signal);
-};
-
-const wake = (): void => context.wakes.wake(wakeKeys.work(ready.workerGroupId));
-const addOne = (): Promise<void> => ready.add([randomUUID()], 1);
+const lease = (): Promise<LeaseAnswer> => server.lease({ limit: 4 });
 
 /** A run is ready, which nobody is told of but by the loans of a transaction. */
 async function lend(): Promise<Loans> {
-  await addOne();
-  const loans = createLoans(context);
-  await scene.server.db.transaction((tx) => loans.lend(tx, [ready.workerGroupId]));
+  await server.addOne();
+  const loans = createLoans(server.context);
+  await scene.server.db.transaction((tx) => loans.lend(tx, [calls.ready.workerGroupId]));
   return loans;
 }
 
 const epochsOf = ({ executions }: LeaseAnswer): number[] => executions.map(({ epoch }) => epoch);
 
+async function isReady(): Promise<boolean | undefined> {
+  const [row] = await scene.server.db.query<{ ready: boolean }>(sql`SELECT ready FROM executions`);
+  return row?.ready;
+}
+
 describe("a poll that a transaction takes", () => {
   test("is answered with the run, without a look of its own", async () => {
     const recorded = await recordOwnQueries(async () => {
       const answer = lease();
-      await untilOpen;
+      await server.untilOpen();
       (await lend()).deliver();
       assert.deepEqual(epochsOf(await answer), [1]);
     });
@@ -88,12 +53,12 @@ describe("a poll that a transaction takes", () => {
 
   test("looks for itself when the transaction is undone", async () => {
     const answer = lease();
-    await untilOpen;
-    await addOne();
-    const loans = createLoans(context);
+    await server.untilOpen();
+    await server.addOne();
+    const loans = createLoans(server.context);
     const undone = new Error("undone");
     const lending = scene.server.db.transaction(async (tx) => {
-      await loans.lend(tx, [ready.workerGroupId]);
+      await loans.lend(tx, [calls.ready.workerGroupId]);
       throw undone;
     });
     await assert.rejects(lending, (error) => error === undone);
@@ -103,35 +68,47 @@ describe("a poll that a transaction takes", () => {
 
   test("finds what it was given when nobody knows whether the transaction is durable", async () => {
     const answer = lease();
-    await untilOpen;
+    await server.untilOpen();
     (await lend()).giveBack();
     assert.deepEqual(epochsOf(await answer), [1]);
   });
 
   test("is followed by one that rests, as the transaction woke nobody else", async () => {
     const first = lease();
-    await untilOpen;
+    await server.untilOpen();
     const loans = await lend();
-    wake();
+    server.wake();
     loans.deliver();
     await first;
     const recorded = await recordOwnQueries(async () => {
       const second = lease();
-      await addOne();
-      wake();
+      await server.addOne();
+      server.wake();
       assert.deepEqual(epochsOf(await second), [1]);
     });
     assert.equal(recorded.filter(({ text }) => CLAIM.test(text)).length, 1);
   });
 
   test("is not taken while an old snapshot is held", async () => {
-    await begin(true);
+    server = await calls.begin({ isHeld: true });
     const answer = lease();
-    await untilOpen;
+    await server.untilOpen();
     (await lend()).deliver();
-    const [row] = await scene.server.db.query<{ ready: boolean }>(sql`SELECT ready FROM executions`);
-    assert.equal(row?.ready, true);
-    wake();
+    assert.equal(await isReady(), true);
+    server.wake();
+    assert.deepEqual(epochsOf(await answer), [1]);
+  });
+
+  test("gets nothing while somebody drains its worker, whom the transaction does not wait for", async () => {
+    const { db } = scene.server;
+    const answer = lease();
+    await server.untilOpen();
+    await db.transaction(async (tx) => {
+      await tx.query(sql`SELECT FROM workers WHERE id = ${decodeId("wkr", scene.worker.id)} FOR UPDATE`);
+      (await lend()).deliver();
+      assert.equal(await isReady(), true);
+    });
+    server.wake();
     assert.deepEqual(epochsOf(await answer), [1]);
   });
 });

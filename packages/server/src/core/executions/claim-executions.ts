@@ -69,9 +69,6 @@ export async function claimExecutions(
 /** A claim for a worker whose poll is open, by someone else. */
 type ReadyClaim = Pick<Claim, "workerId" | "workerGroupId" | "leaseRequestId" | "limit" | "now" | "meets">;
 
-/** It is no call of the worker's own, and so no sign of its life. */
-const NEVER_CALLED = 0;
-
 /**
  * Claims ready runs in the transaction that makes some ready. Those in workspaces, and isolated ones, wait for the worker's own
  * claim.
@@ -84,7 +81,7 @@ export const claimReady = (
     ...{ workerId, workerGroupId, leaseRequestId, limit, now, meets },
     leaseIds: leaseIdsFor(context, limit),
     leaseExpiresAt: now + context.leaseDurationMs,
-    calledAt: NEVER_CALLED,
+    calledAt: null,
   });
 
 const leaseIdsFor = ({ newUuid }: Pick<ClaimContext, "newUuid">, limit: number): Uuid<"lease">[] =>

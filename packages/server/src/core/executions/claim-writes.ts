@@ -6,7 +6,7 @@ import { firstShard } from "../count-shards.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
 import { FIRST_UUID } from "../../uuid.ts";
 import { heard } from "../workers/silence-reads.ts";
-import { claimerOf } from "../workers/claimer-reads.ts";
+import { claimerOf, lenderOf } from "../workers/claimer-reads.ts";
 import type { LeasedExecution } from "./execution.ts";
 import { LEASED_COLUMNS } from "./leased-reads.ts";
 
@@ -19,8 +19,8 @@ export type Claim = {
   leaseIds: Uuid<"lease">[];
   now: number;
   leaseExpiresAt: number;
-  /** When the worker made the call: since then it may have fallen silent. */
-  calledAt: number;
+  /** When the worker made the call: since then it may have fallen silent. Null of a claim by someone else. */
+  calledAt: number | null;
   /** The requirements of deployments that the worker meets. */
   meets: readonly string[];
 };
@@ -181,6 +181,8 @@ export const READ_CLAIMED = sql`
 
 /** A lease call shows that its worker is there. Not each of them writes the worker's row: they would wait for each other. */
 const HEARD_EVERY_MS = 1_000;
+/** When a worker was heard last by a claim that is no call of its own. */
+const NEVER_MS = 0;
 
 /**
  * The rest of a claim's CTEs, over its CTE `picked` of (environment_id, run_id, place): the runs are leased, with
@@ -189,7 +191,7 @@ const HEARD_EVERY_MS = 1_000;
  * A lease lost before its attempt began did not use the attempt up, so the number only moves past a begun one.
  */
 export const takePicked = (claim: Claim): Sql => sql`
-    claimer AS (${claimerOf(claim.workerId, sql`picked`)}), picks AS (
+    claimer AS (${(claim.calledAt === null ? lenderOf : claimerOf)(claim.workerId, sql`picked`)}), picks AS (
       SELECT array_agg(DISTINCT environment_id) AS environment_ids, array_agg(run_id ORDER BY place) AS run_ids
       FROM picked WHERE EXISTS (SELECT FROM claimer)
     ), claimed AS (
@@ -226,6 +228,6 @@ export const takePicked = (claim: Claim): Sql => sql`
       SELECT ${claim.workerId}::uuid, ${claim.leaseRequestId}::text, array_agg(lease_id), ${timestamp(claim.now)} FROM claimed HAVING count(*) > 0
       ON CONFLICT (worker_id, lease_request_id) DO UPDATE SET lease_ids = lease_requests.lease_ids || excluded.lease_ids
     ), caller AS (
-      UPDATE workers SET ${heard(claim.calledAt, claim.leaseExpiresAt - claim.now)}
-      WHERE id = ${claim.workerId} AND last_seen_at < ${timestamp(claim.calledAt - HEARD_EVERY_MS)}
+      UPDATE workers SET ${heard(claim.calledAt ?? NEVER_MS, claim.leaseExpiresAt - claim.now)}
+      WHERE id = ${claim.workerId} AND last_seen_at < ${timestamp((claim.calledAt ?? NEVER_MS) - HEARD_EVERY_MS)}
     )`;

@@ -45,7 +45,8 @@ export function createLoans(context: LoanContext): Loans {
       { ...poll, limit: poll.free, now },
     );
     loan.executions = executions;
-    if (isAll) loan.delivered = () => foundAll(OWN_WAKES);
+    // That it got nothing does not say that there is nothing: somebody may be draining the worker.
+    if (isAll && executions.length > 0) loan.delivered = () => foundAll(OWN_WAKES);
   };
 
   return {

@@ -12,7 +12,11 @@ export const claimerOf = (workerId: Uuid<"wkr">, given: Sql): Sql => sql`
   WHERE w.id = ${workerId} AND w.status = 'active' AND EXISTS (SELECT FROM ${given})
   FOR KEY SHARE OF w`;
 
-/** The same of several workers. One that is just being drained is left out. */
+/** The same in the transaction of others, which does not wait for a worker that is just being drained: that one gets nothing. */
+export const lenderOf = (workerId: Uuid<"wkr">, given: Sql): Sql => sql`
+  ${claimerOf(workerId, given)} SKIP LOCKED`;
+
+/** The same of several workers, whatever there is to give. */
 export const lendersOf = (workerIds: readonly Uuid<"wkr">[]): Sql => sql`
   SELECT w.id FROM workers w
   WHERE w.id = ANY(${workerIds}::uuid[]) AND w.status = 'active'
