@@ -33,12 +33,16 @@ export function readCpuMs(root: number): Map<number, number> {
   return new Map(listTree(root).map((pid) => [pid, readStat(pid)?.cpuMs ?? 0]));
 }
 
-/** Processor time between two readings; what a process used before it appeared in the first is not counted. */
+/**
+ * Processor time between two readings of a tree. All of the first is taken off all of the second: a process
+ * that ended in between has left what it used in its life to its parent, most of it from before the first.
+ */
 export function cpuBetweenMs(before: Map<number, number>, after: Map<number, number>): number {
-  let ms = 0;
-  for (const [pid, value] of after) ms += value - (before.get(pid) ?? 0);
-  return ms;
+  return sumOf(after) - sumOf(before);
 }
+
+const sumOf = (reading: Map<number, number>): number =>
+  [...reading.values()].reduce((sum, ms) => sum + ms, 0);
 
 function readStat(pid: number): Stat | null {
   const text = readProc(pid, "stat");
