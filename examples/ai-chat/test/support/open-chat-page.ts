@@ -4,7 +4,7 @@ import { ChatPage } from "../../../../packages/sdk/test/support/chat-page.ts";
 import { until } from "../../../../packages/server/test/support/until.ts";
 import type { ActorName } from "../../src/actors.ts";
 import { connectVisitor } from "../../src/web/chat-route.ts";
-import type { Example } from "./start-example.ts";
+import type { Example } from "./shared-example.ts";
 
 type ToolPart = Extract<UIMessage["parts"][number], { toolCallId: string }>;
 

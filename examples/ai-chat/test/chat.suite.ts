@@ -1,13 +1,13 @@
 // Both actors as a page talks to them, without a browser.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { followOthers, type KeelsonChatTransport } from "@keelson/sdk/ai/client";
 import { isToolUIPart } from "ai";
 import { until } from "../../../packages/server/test/support/until.ts";
 import type { ChatPage } from "../../../packages/sdk/test/support/chat-page.ts";
 import { lastOf, openChatPage, read, readMessage, untilAsked } from "./support/open-chat-page.ts";
-import { startExample, type Example } from "./support/start-example.ts";
+import { shareExample, type Example } from "./support/shared-example.ts";
 
 let example: Example;
 let visitors = 0;
@@ -26,9 +26,8 @@ const load = async (transport: KeelsonChatTransport): Promise<string[]> =>
 
 describe("the example on a real server", { timeout: 240_000 }, () => {
   before(async () => {
-    example = await startExample();
+    example = await shareExample();
   });
-  after(() => example.stop());
 
   test("the assistant answers, thinks, calls tools, and reads what is attached", async () => {
     const { page, transport } = await open("assistant");

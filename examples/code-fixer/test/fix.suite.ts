@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, suite, test } from "node:test";
+import { before, suite, test } from "node:test";
 import type { Client } from "@keelson/sdk";
-import { startEverything, type Everything } from "../../repository-report/test/support/start-everything.ts";
+import { shareExamples } from "../../repository-report/test/support/shared-examples.ts";
 import { BROKEN_PROJECT } from "../src/broken-project.ts";
 import type { FixOutput } from "../src/tasks/fix-code.ts";
 
 suite("fix-code", () => {
-  let everything: Everything;
   let client: Client;
   before(async () => {
-    everything = await startEverything();
-    ({ client } = everything);
+    ({ client } = await shareExamples());
   });
-  after(() => everything.stop());
 
   test("runs the tests in a workspace, edits until they pass, and leaves the fix as versions", async () => {
     const started = await client.tasks.start("fix-code");

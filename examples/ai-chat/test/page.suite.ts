@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { launchChromium, WITHOUT_CHROMIUM } from "../../../packages/sdk/test/support/chromium.ts";
 import { until } from "../../../packages/server/test/support/until.ts";
 import { startWeb } from "../src/web/start-web.ts";
-import { startExample, type Example } from "./support/start-example.ts";
+import { shareExample, type Example } from "./support/shared-example.ts";
 
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const TIMEOUT_MS = 60_000;
@@ -88,7 +88,7 @@ async function checkAccessibility(page: Page): Promise<void> {
 
 describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 300_000 }, () => {
   before(async () => {
-    example = await startExample();
+    example = await shareExample();
     web = await startWeb({ url: example.url, apiKey: example.apiKey, port: 0 });
     browser = await launchChromium();
   });
@@ -96,7 +96,6 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 300_000 }, 
     for (const context of contexts) await context.close();
     await browser?.close();
     await web?.stop();
-    await example?.stop();
   });
 
   test("an answer goes on after a reload in its middle, and another tab shows the same bytes", async () => {

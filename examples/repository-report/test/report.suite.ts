@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { BadRequestError, decodeBase64, RunFailedError, type Client, type Run } from "@keelson/sdk";
 import { startParts } from "../src/part-runs.ts";
 import type { Report } from "../src/report.ts";
@@ -11,7 +11,8 @@ import {
   WITHOUT_GIT,
   type FixtureRepository,
 } from "./support/fixture-repository.ts";
-import { ROOT, startEverything, type Everything } from "./support/start-everything.ts";
+import { shareExamples } from "./support/shared-examples.ts";
+import { ROOT, type Everything } from "./support/start-everything.ts";
 
 const options = { skip: WITHOUT_GIT, timeout: 120_000 };
 const TASK = "repository-report";
@@ -41,10 +42,9 @@ async function partsOf(run: { id: string }): Promise<Map<string, Run>> {
 
 describe("the example on a real server", options, () => {
   before(async () => {
-    everything = await startEverything();
+    everything = await shareExamples();
     client = everything.client;
   });
-  after(() => everything.stop());
 
   test("a report has the history and every directory of a repository, as JSON and as a chart", async () => {
     await using fixture = await createRepository();
