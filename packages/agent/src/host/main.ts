@@ -9,6 +9,7 @@ import { openDurablePort, type DurablePort } from "./durable-port.ts";
 import { isAsExpected } from "./expected-folders.ts";
 import type { ExpectedFolder, RunInput, ToHost } from "./frames.ts";
 import { describeThrown, loadBundle } from "./load-bundle.ts";
+import { mapStacks } from "./map-stacks.ts";
 import { stopReason, type GivenAttempt } from "./run-attempt.ts";
 import { createSharedRunner } from "./shared.ts";
 
@@ -22,6 +23,7 @@ const endGroup = (): void => {
   process.kill(0, "SIGKILL");
 };
 
+mapStacks();
 const pipe = openAgentPipe(receive, endGroup);
 // What its agent is told to end with is for the agent, which lets runs finish.
 for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] as const) process.on(signal, () => undefined);

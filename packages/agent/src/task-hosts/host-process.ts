@@ -43,7 +43,6 @@ export function spawnHost(
 /** The command line of a host. */
 export const hostProgram = (memoryMb: number | null): [string, ...string[]] => [
   process.execPath,
-  "--enable-source-maps",
   ...(memoryMb === null ? [] : [`--max-old-space-size=${memoryMb}`]),
   HOST_ENTRY,
 ];
