@@ -1,4 +1,3 @@
-import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 import {
   createFrameReader,
@@ -8,6 +7,7 @@ import {
   type FromHost,
   type ToHost,
 } from "./frames.ts";
+import { writeSync } from "./node-fs.ts";
 
 /** Messages that leave without waiting for the end of the turn, so that a flooding run is paced by the pipe. */
 const FLUSH_BYTES = 64 * 1024;

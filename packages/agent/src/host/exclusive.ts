@@ -1,8 +1,8 @@
-import { mkdirSync } from "node:fs";
 import type { BundleModule } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
 import { watchResources } from "./left-resources.ts";
 import { describeThrown } from "./load-bundle.ts";
+import { mkdirSync } from "./node-fs.ts";
 import { runAttempt, type GivenAttempt } from "./run-attempt.ts";
 
 type Blocking = { _handle?: { setBlocking?(on: boolean): void } | null };

@@ -1,5 +1,5 @@
-import { statSync } from "node:fs";
 import type { ExpectedFolder } from "./frames.ts";
+import { statSync } from "./node-fs.ts";
 
 /** Whether a path is what the agent found there. */
 export function isAsExpected({ path, identity }: ExpectedFolder): boolean {

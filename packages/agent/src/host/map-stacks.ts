@@ -4,8 +4,8 @@
  * megabytes of each process, for stacks that few runs write. A map is read here when the first stack needs it.
  */
 import { SourceMap, type SourceMapPayload, type SourceMapping } from "node:module";
-import { readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { readFileSync } from "./node-fs.ts";
 
 const LINK = "//# sourceMappingURL=";
 
