@@ -243,15 +243,26 @@ test("two servers delete each once", async () => {
 
 test("they are found without a look at other workspaces, and what needs one by its key", async () => {
   const { uuid } = await scene.finished();
+  // Small tables are read whole, whatever their indexes are: each has many rows, of other workspaces.
   await query(sql`
     INSERT INTO workspaces
     SELECT (jsonb_populate_record(w, jsonb_build_object('id', gen_random_uuid(), 'made_for_run_id', NULL))).*
-    FROM workspaces w, generate_series(1, 20000) WHERE w.id = ${uuid}`);
+    FROM workspaces w, generate_series(1, 2000) WHERE w.id = ${uuid}`);
   await query(sql`
     INSERT INTO sessions
     SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'workspace_id', gen_random_uuid()))).*
-    FROM sessions s, generate_series(1, 20000) WHERE s.id = (SELECT id FROM sessions WHERE status <> 'open' LIMIT 1)`);
-  await query(sql`ANALYZE workspaces, sessions`);
+    FROM sessions s, generate_series(1, 2000) WHERE s.id = (SELECT id FROM sessions WHERE status <> 'open' LIMIT 1)`);
+  await query(sql`
+    INSERT INTO run_results
+    SELECT (jsonb_populate_record(x, jsonb_build_object('run_id', gen_random_uuid()))).*
+    FROM run_results x, generate_series(1, 1000)
+    WHERE x.run_id = (SELECT made_for_run_id FROM workspaces WHERE id = ${uuid})`);
+  await query(sql`
+    INSERT INTO materializations
+    SELECT (jsonb_populate_record(m, jsonb_build_object('id', gen_random_uuid(), 'workspace_id', w.id))).*
+    FROM materializations m, (SELECT id FROM workspaces WHERE made_for_run_id IS NULL LIMIT 1000) w
+    WHERE m.workspace_id = ${uuid}`);
+  await query(sql`ANALYZE workspaces, sessions, run_results, materializations`);
   const all = await recordOwnQueries(async () => assert.equal(await scene.dropIn(31), 1));
   const looks = all.filter(
     ({ text }) => /SELECT.+FROM workspaces/s.test(text) && text.includes("last_activity_at <"),
