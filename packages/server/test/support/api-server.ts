@@ -1,7 +1,7 @@
 // A running server for one test file: its own database, folder and port, and a caller's view of its HTTP interface.
 
 import { createHash } from "node:crypto";
-import { Agent, request as startRequest, type IncomingMessage } from "node:http";
+import { Agent, request as startRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
@@ -136,30 +136,64 @@ async function call(
     ...options.headers,
     ...(credential !== null && { authorization: `Bearer ${credential}` }),
   };
-  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-    const request = startRequest(server.url + path, { agent: AGENT, method, headers }, resolve);
-    request.on("error", reject);
-    request.end(sent ?? undefined);
-  });
-  const content = Buffer.concat(await incoming.toArray());
-  const text = content.toString();
-  const status = incoming.statusCode ?? 0;
-  const contentType = incoming.headers["content-type"] ?? null;
+  const { hostname, port, pathname, search } = new URL(server.url + path);
+  const target = { host: hostname, port, path: pathname + search };
+  const answer = await send({ ...target, method, headers, agent: AGENT }, sent);
+  const { status, contentType, text } = answer;
   checkAnswer({ method, path, status, contentType, text });
-  const isJson = contentType?.startsWith("application/json") ?? false;
-  return {
-    status,
-    headers: headersOf(incoming),
-    text,
-    // A HEAD has the type without the content.
-    body: isJson && content.length > 0 ? JSON.parse(text) : content,
-  };
+  return answer;
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): Headers {
+/** As events: streams and iterators over the same take half as much processor again. */
+function send(request: RequestOptions, sent: Uint8Array | null): Promise<ReceivedAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = startRequest(request, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+      incoming.on("error", reject);
+      incoming.on("end", () => resolve(new ReceivedAnswer(incoming, Buffer.concat(chunks))));
+    });
+    outgoing.on("error", reject);
+    outgoing.end(sent ?? undefined);
+  });
+}
+
+/** Most tests look at a part of it. */
+class ReceivedAnswer implements Answer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly text: string;
+  readonly #rawHeaders: readonly string[];
+  readonly #content: Buffer;
+  #headers: Headers | undefined;
+  #body: unknown;
+
+  constructor({ statusCode, headers, rawHeaders }: IncomingMessage, content: Buffer) {
+    this.status = statusCode ?? 0;
+    this.contentType = headers["content-type"] ?? null;
+    this.text = content.toString();
+    this.#rawHeaders = rawHeaders;
+    this.#content = content;
+  }
+
+  get headers(): Headers {
+    return (this.#headers ??= headersOf(this.#rawHeaders));
+  }
+
+  // oxlint-disable-next-line typescript/no-explicit-any
+  get body(): any {
+    if (this.#body === undefined) {
+      const isJson = this.contentType?.startsWith("application/json") ?? false;
+      // A HEAD has the type without the content.
+      this.#body = isJson && this.text !== "" ? JSON.parse(this.text) : this.#content;
+    }
+    return this.#body;
+  }
+}
+
+function headersOf(raw: readonly string[]): Headers {
   const headers = new Headers();
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    headers.append(rawHeaders[at] as string, rawHeaders[at + 1] as string);
+  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] as string, raw[at + 1] as string);
   return headers;
 }
 
