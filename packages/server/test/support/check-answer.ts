@@ -55,12 +55,19 @@ function loadDocument(): Any {
   return JSON.parse(text);
 }
 
-/** What the document says of answers, without prose and examples: a third of it, which each file reads and looks through. */
+/** What the document says of the bodies of answers, without prose and examples: each file reads it and looks through it. */
 function writeAnswers(): string {
   const { paths, components } = openApiDocument(routes) as Any;
-  const answers = mapValues(paths, (item) => mapValues(item, ({ responses }) => ({ responses })));
-  const { schemas, responses } = components;
-  return JSON.stringify({ paths: answers, components: { schemas, responses } }, (key, value) => {
+  const bodiesOf = (responses: Any = {}): Any =>
+    mapValues(responses, ({ $ref, content = {} }) => ({
+      $ref,
+      content: mapValues(content, ({ schema }) => ({ schema })),
+    }));
+  const answers = mapValues(paths, (item) =>
+    mapValues(item, ({ responses }) => ({ responses: bodiesOf(responses) })),
+  );
+  const kept = { schemas: components.schemas, responses: bodiesOf(components.responses) };
+  return JSON.stringify({ paths: answers, components: kept }, (key, value) => {
     // A property of these names has a schema, which is no text and no list.
     const isProse = key === "description" && typeof value === "string";
     return isProse || (key === "examples" && Array.isArray(value)) ? undefined : value;
