@@ -8,6 +8,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { closeInheritedDescriptors } from "../packages/agent/src/inherited-descriptors.ts";
+import { shareChromium } from "../packages/sdk/test/support/share-chromium.ts";
 import { startTestServer } from "../packages/server/test/support/test-server.ts";
 import { bundlePrograms } from "./testing/bundle-programs.ts";
 import { findConnected } from "./testing/connected-files.ts";
@@ -65,10 +66,12 @@ await mkdir(OUTPUT, { recursive: true });
 
 const folders = await openRunFolders();
 const server = await startTestServer();
+const chromium = await shareChromium(testEnvironment({}));
 let outcome: Outcome;
 try {
-  outcome = await run(server.url);
+  outcome = await run(server.url, chromium.url);
 } finally {
+  await chromium.close();
   await server.stop();
   await folders.close();
 }
@@ -113,7 +116,7 @@ function readShard(text: string): { number: number; of: number } {
   return process.exit(2);
 }
 
-async function run(databaseUrl: string): Promise<Outcome> {
+async function run(databaseUrl: string, chromiumUrl: string): Promise<Outcome> {
   const cores = availableParallelism();
   const result = await runTwice(files, {
     ...(values.long && { shortestLimitMs: LONG_LIMIT_MS, testLimitMs: LONG_LIMIT_MS }),
@@ -122,6 +125,7 @@ async function run(databaseUrl: string): Promise<Outcome> {
       : { least: cores, most: Math.min(MAX_FILES_AT_ONCE, FILES_PER_CORE * cores) },
     env: testEnvironment({
       KEELSON_TEST_DATABASE_URL: databaseUrl,
+      KEELSON_TEST_CHROMIUM: chromiumUrl,
       KEELSON_TEST_SEED: String(seed),
       KEELSON_TEST_PROGRAMS: await bundlePrograms(),
       KEELSON_TEST_DOCUMENT: path.join(folders.common, "openapi.json"),

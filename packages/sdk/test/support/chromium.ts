@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chromium, type Browser } from "playwright-core";
+import { chromium, type Browser, type BrowserServer } from "playwright-core";
 
 const CHROMIUM = "/usr/bin/chromium";
 /**
@@ -23,10 +23,30 @@ const FLAGS = [
   "--disable-sync",
   `--disable-features=${WITHOUT_FEATURES.join(",")}`,
 ];
+const HOW = { executablePath: CHROMIUM, args: FLAGS };
+
+/** Where the run that this file belongs to says at which address its Chromium is; see `shareChromium`. */
+const SHARED = process.env["KEELSON_TEST_CHROMIUM"];
 
 /** A reason to skip, or false. */
 export const WITHOUT_CHROMIUM = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}`;
 
-/** The machine's Chromium, without a window; the caller closes it. */
-export const launchChromium = (): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+/**
+ * The machine's Chromium, without a window: that of the whole run of tests, or one of its own for a file that runs by itself.
+ * The caller closes it, which ends what it opened.
+ */
+export async function launchChromium(): Promise<Browser> {
+  if (SHARED === undefined) return chromium.launch(HOW);
+  const response = await fetch(SHARED);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`The Chromium of this run does not start: ${text}`);
+  return chromium.connect(text);
+}
+
+/** One for many processes, which ends when the caller says so and not by a signal. */
+export const serveChromium = (env: Readonly<Record<string, string>>): Promise<BrowserServer> =>
+  chromium.launchServer({
+    ...HOW,
+    env,
+    ...{ host: "127.0.0.1", handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
+  });
