@@ -124,6 +124,8 @@ describe("every page of the console", { skip: WITHOUT_CHROMIUM, timeout: 300_000
     await site.deploy("code-fixer");
     ids = await make();
     console = await openConsole(site.server);
+    // Each is come to from another one.
+    await console.page.goto(addressOf("alone", "connected-clients"));
   });
   after(async () => {
     await console?.close();
@@ -139,8 +141,7 @@ describe("every page of the console", { skip: WITHOUT_CHROMIUM, timeout: 300_000
   for (const [under, path, shows] of PAGES)
     test(`${under} ${path}`, async () => {
       const { page } = console;
-      await page.goto(addressOf(under, path));
-      await page.getByRole("heading", { level: 1 }).waitFor();
+      await console.follow(addressOf(under, path));
       await page.locator("main").getByText(shows).filter({ visible: true }).first().waitFor();
       assert.deepEqual(await console.violations(), []);
       const name = `${under} ${path}`.replaceAll(/[^a-z]+/gi, "-").replace(/-$/, "");

@@ -23,6 +23,8 @@ export type ConsolePage = {
   at(path: string): string;
   /** Goes to a page of the first environment. */
   goto(path: string): Promise<void>;
+  /** Goes to an address as a link of the console does: the document stays, and with it the console's code and axe. */
+  follow(address: string): Promise<void>;
   /** What axe finds wrong with the page as it is shown, in both colour schemes. */
   violations(): Promise<string[]>;
   /** Keeps the page as it is shown as `<name>-light.png` and `<name>-dark.png`, where KEELSON_SCREENSHOTS is a folder. */
@@ -71,10 +73,19 @@ export async function openConsole(server: ApiServer, options: OpenOptions = {}):
     foreign,
     at,
     goto: async (path) => void (await page.goto(at(path))),
+    follow: (address) => follow(page, address),
     violations: () => violationsOf(page),
     screenshot: (name) => keepScreenshots(page, name),
     close: () => browser.close(),
   };
+}
+
+/** The heading of the page that is left is marked, as it stays until the next one has what it shows. */
+async function follow(page: Page, address: string): Promise<void> {
+  await page.evaluate(`
+    for (const heading of document.querySelectorAll("h1")) heading.dataset.left = "";
+    history.pushState(null, "", ${JSON.stringify(address)});`);
+  await page.locator("h1:not([data-left])").waitFor();
 }
 
 /** Resolves when the page is drawn in it: until then some of its colours are of the one before. */
