@@ -12,9 +12,9 @@ export interface Room {
   readonly most: number;
 }
 
-const LOOK_MS = 500;
+const LOOK_MS = 250;
 /** A file that has begun needs a core for a second. */
-const ENOUGH_IDLE_CORES = 0.3;
+const ENOUGH_IDLE_CORES = 0.15;
 
 /**
  * Begins the files in their order, each when a part of the machine was idle a moment ago: files wait a lot, for PostgreSQL, for a
