@@ -190,6 +190,8 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     await page.getByRole("button", { name: "Approve" }).waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByRole("group", { name: "Stopped: nothing is done" }).waitFor();
+    // What became of the approval is said before the end of the answer.
+    await page.locator("li.turn").getByText("Stopped", { exact: true }).nth(1).waitFor();
     assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
     assert.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
   });
