@@ -48,7 +48,7 @@ const writes = ({ text }: { text: string }): boolean =>
   /UPDATE tokens t SET status = '(completed|cancelled)'/.test(text);
 const isIn = (statement: SentStatement): boolean => statement.earlier.some((text) => writes({ text }));
 const looksAgain = (text: string): boolean => /^SELECT\s.*FROM tokens t WHERE/s.test(text);
-const readsWaits = (text: string): boolean => /JOIN run_waits w ON .* w\.token_id = /.test(text);
+const readsWaits = (text: string): boolean => /FROM run_waits w WHERE .* w\.token_id = /.test(text);
 /** Completions share a transaction: it has a winner when it looks for who waits. */
 const isWinner = ({ earlier }: SentStatement): boolean => earlier.some(readsWaits);
 

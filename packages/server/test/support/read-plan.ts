@@ -42,14 +42,24 @@ const SCANS = new Set([
   "Sample Scan",
 ]);
 
-/** Runs the statement once more, in a transaction that is rolled back. */
-export async function readPlan(db: Database, { text, values }: RecordedQuery): Promise<PlanReads> {
+/**
+ * Runs the statement once more, in a transaction that is rolled back.
+ *
+ * @param meanwhile done when the plan is made, which stays as it is.
+ */
+export async function readPlan(
+  db: Database,
+  { text, values }: RecordedQuery,
+  meanwhile?: () => Promise<void>,
+): Promise<PlanReads> {
   const done = new RolledBack();
   let plan: PlanNode | undefined;
   try {
     await db.transaction(async (tx) => {
       await tx.query(rawSql(`PREPARE explained AS ${text}`));
       const given = values.length === 0 ? "" : `(${values.map(literal).join(", ")})`;
+      if (meanwhile !== undefined) await tx.query(rawSql(`EXPLAIN EXECUTE explained${given}`));
+      await meanwhile?.();
       const [row] = await tx.query<{ "QUERY PLAN": string }>(
         rawSql(`EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE explained${given}`),
       );

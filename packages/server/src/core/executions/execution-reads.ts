@@ -1,4 +1,5 @@
 import type { Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { amongLive } from "../../db/among-live.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
@@ -198,9 +199,8 @@ export type RunPolicy = ExecutionKey & { retry: string; metadata: string | null 
 export function findRunPolicies(db: Queryable, keys: readonly ExecutionKey[]): Promise<RunPolicy[]> {
   return db.query<RunPolicy>(sql`
     SELECT r.environment_id, r.id AS run_id, r.retry, r.metadata
-    FROM runs r
-    JOIN unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-      ON r.environment_id = k.environment_id AND r.id = k.run_id`);
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    ${joinByKey("runs", "r", sql`r.environment_id = k.environment_id AND r.id = k.run_id`)}`);
 }
 
 /** Those that went on because a wait settled of which their worker has not said that it heard. */
@@ -212,7 +212,7 @@ export async function findUnheard(
   const rows = await db.query<{ runId: Uuid<"run"> }>(sql`
     SELECT e.run_id
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN executions e ON e.environment_id = k.environment_id AND e.run_id = k.run_id
+    ${joinByKey("executions", "e", sql`e.environment_id = k.environment_id AND e.run_id = k.run_id`)}
     WHERE EXISTS (
       SELECT FROM run_waits w
       WHERE w.environment_id = e.environment_id AND w.run_id = e.run_id

@@ -170,7 +170,7 @@ function cancelWaits(ended: readonly EndedChange[]): Sql {
     UPDATE run_waits w SET status = 'cancelled', settled_at = to_timestamp(x.at / 1000)
     FROM unnest(${waiting.map((c) => c.execution.environmentId)}::uuid[], ${waiting.map((c) => c.execution.runId)}::uuid[],
       ${waiting.map((c) => c.ending.at)}::float8[]) AS x (environment_id, run_id, at)
-    WHERE w.environment_id = x.environment_id AND w.run_id = x.run_id AND w.status = 'pending'
+    WHERE w.environment_id = x.environment_id AND w.run_id = x.run_id AND w.status = 'pending' AND NOT w.accepted
   )`;
 }
 

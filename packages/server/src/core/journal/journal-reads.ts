@@ -1,5 +1,6 @@
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { JournalKind, Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { joinSql, sql } from "../../db/sql.ts";
 
@@ -15,6 +16,9 @@ export type JournalRow = ExecutionKey & {
   attemptNumber: number;
 };
 
+/** An entry `j` of a run `k`. */
+const OF_RUN = sql`j.environment_id = k.environment_id AND j.run_id = k.run_id`;
+
 /** The journals of these runs, each in the order in which its code saw the outcomes. */
 export async function listJournals(db: Queryable, keys: readonly ExecutionKey[]): Promise<JournalRow[]> {
   if (keys.length === 0) return [];
@@ -22,7 +26,7 @@ export async function listJournals(db: Queryable, keys: readonly ExecutionKey[])
     SELECT j.environment_id, j.run_id, j.position, j.place, j.kind, j.name, j.value, j.error,
       j.attempt_number
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id
+    ${joinByKey("run_journal", "j", OF_RUN)}
     ORDER BY j.environment_id, j.run_id, j.sequence`);
 }
 
@@ -39,7 +43,7 @@ export async function listJournalEntries(
       j.attempt_number
     FROM unnest(${positions.map((p) => p.environmentId)}::uuid[], ${positions.map((p) => p.runId)}::uuid[],
       ${positions.map((p) => p.position)}::integer[]) AS k (environment_id, run_id, position)
-    JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id AND j.position = k.position`);
+    ${joinByKey("run_journal", "j", sql`${OF_RUN} AND j.position = k.position`)}`);
 }
 
 /** The commands that runs have started; those that could not be made have no value. */
@@ -50,7 +54,7 @@ export function listExecEntries(
   return db.query(sql`
     SELECT j.environment_id, j.run_id, j.value
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id
+    ${joinByKey("run_journal", "j", OF_RUN)}
     WHERE j.kind = 'exec' AND j.value IS NOT NULL`);
 }
 

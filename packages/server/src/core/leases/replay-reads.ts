@@ -1,4 +1,5 @@
 import type { SessionStatus, Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -19,6 +20,6 @@ export async function listReplayedSessions(
   return db.query<ReplayedSession>(sql`
     SELECT DISTINCT ON (s.environment_id, s.id) s.id, s.external_id, s.status, s.metadata, s.tags
     FROM unnest(${executions.map((e) => e.environmentId)}::uuid[], ${executions.map((e) => e.sessionId)}::uuid[]) AS k (environment_id, id)
-    JOIN sessions s ON s.environment_id = k.environment_id AND s.id = k.id
+    ${joinByKey("sessions", "s", sql`s.environment_id = k.environment_id AND s.id = k.id`)}
     ORDER BY s.environment_id, s.id`);
 }

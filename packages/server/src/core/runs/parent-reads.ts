@@ -1,4 +1,5 @@
 import type { Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { ExecutionKey } from "../executions/execution.ts";
@@ -21,7 +22,7 @@ export function listParents(db: Queryable, parents: readonly ExecutionKey[]): Pr
       r.project_id, v.worker_group_id, r.deployment_id, r.deployment_version,
       r.sdk_version
     FROM unnest(${parents.map((parent) => parent.environmentId)}::uuid[], ${parents.map((parent) => parent.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN runs r ON r.environment_id = k.environment_id AND r.id = k.run_id
+    ${joinByKey("runs", "r", sql`r.environment_id = k.environment_id AND r.id = k.run_id`)}
     JOIN environments v ON v.id = r.environment_id
     JOIN projects p ON p.id = v.project_id`);
 }

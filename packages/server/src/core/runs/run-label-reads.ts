@@ -1,4 +1,5 @@
 import type { Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -20,5 +21,5 @@ export function listRunLabels(
   return db.query<RunLabels>(sql`
     SELECT r.id AS run_id, r.entrypoint_kind, r.entrypoint, r.queue, r.created_at, r.start_at
     FROM unnest(${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN runs r ON r.environment_id = k.environment_id AND r.id = k.run_id`);
+    ${joinByKey("runs", "r", sql`r.environment_id = k.environment_id AND r.id = k.run_id`)}`);
 }

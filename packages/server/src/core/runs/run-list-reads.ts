@@ -14,7 +14,7 @@ import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { firstUuidOf } from "../../uuid.ts";
 import { matchesOf, type RunFilter } from "./run-filter.ts";
-import { RUN_COLUMNS, RUN_STATES, RUN_TABLES, type RunRow } from "./run-reads.ts";
+import { RUN_COLUMNS, RUN_STATES, RUNS_BY_KEY, type RunRow } from "./run-reads.ts";
 
 /** How far the time in a run's id may be from its `created_at`: both are of one server, some milliseconds apart. */
 const ID_SKEW_MS = 1_000;
@@ -29,7 +29,7 @@ export async function listRuns(
 ): Promise<RunRow[]> {
   const page = await selectRuns(db, environmentId, filter, before, limit);
   return db.query<RunRow>(sql`
-    SELECT ${RUN_COLUMNS} FROM (${page}) page, ${RUN_TABLES}
+    SELECT ${RUN_COLUMNS} FROM (${page}) page, ${RUNS_BY_KEY}
     WHERE r.environment_id = ${environmentId} AND r.id = page.id ORDER BY page.id DESC`);
 }
 
@@ -102,7 +102,7 @@ export const listRunsOf = (
   runIds: readonly Uuid<"run">[],
 ): Promise<RunRow[]> =>
   db.query<RunRow>(sql`
-    SELECT ${RUN_COLUMNS} FROM ${RUN_TABLES}
+    SELECT ${RUN_COLUMNS} FROM ${RUNS_BY_KEY}
     WHERE r.environment_id = ${environmentId} AND r.id = ANY(${runIds}::uuid[]) ORDER BY r.id DESC`);
 
 const ALL = sourceOf("runs", "r", RUN_STATES);

@@ -1,4 +1,5 @@
 import type { RunStatus, WaitKind, Uuid } from "@keelson/contract";
+import { leftJoinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 
@@ -74,7 +75,7 @@ const columnsWith = (metadata: string): Sql =>
       'childRunId', w.child_run_id, 'timeoutAtMs', floor(extract(epoch FROM w.timeout_at) * 1000),
       'createdAtMs', floor(extract(epoch FROM w.created_at) * 1000))
     FROM run_waits w LEFT JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
-    WHERE w.environment_id = r.environment_id AND w.run_id = r.id AND w.status = 'pending' AND w.kind <> 'message'
+    WHERE w.environment_id = r.environment_id AND w.run_id = r.id AND w.status = 'pending' AND NOT w.accepted AND w.kind <> 'message'
     ORDER BY w.position LIMIT 1
   ) END AS pending_wait`);
 
@@ -89,6 +90,12 @@ export const RUN_STATES = rawSql(`
   LEFT JOIN run_continuations n ON n.environment_id = r.environment_id AND n.run_id = r.id`);
 
 export const RUN_TABLES = sql`runs r ${RUN_STATES}`;
+/** The same where some runs are chosen, each by its key. */
+export const RUNS_BY_KEY = sql`
+  runs r
+  ${leftJoinByKey("executions", "e", sql`e.environment_id = r.environment_id AND e.run_id = r.id`)}
+  ${leftJoinByKey("run_results", "x", sql`x.environment_id = r.environment_id AND x.run_id = r.id`)}
+  ${leftJoinByKey("run_continuations", "n", sql`n.environment_id = r.environment_id AND n.run_id = r.id`)}`;
 
 export async function findRun(
   db: Queryable,
@@ -129,7 +136,7 @@ export const listCreatedRuns = (
   runIds: readonly Uuid<"run">[],
 ): Promise<RunRow[]> =>
   db.query<RunRow>(sql`
-    SELECT ${CREATED_COLUMNS} FROM ${RUN_TABLES}
+    SELECT ${CREATED_COLUMNS} FROM ${RUNS_BY_KEY}
     WHERE r.environment_id = ${environmentId} AND r.id = ANY(${runIds}::uuid[])`);
 
 export async function findRunStatus(

@@ -3,7 +3,7 @@ import type { Queryable } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql } from "../../db/sql.ts";
 import { conditionsOfHidden, type RunFilter } from "./run-filter.ts";
 import { listConditions } from "./run-list-reads.ts";
-import { RUN_TABLES } from "./run-reads.ts";
+import { RUNS_BY_KEY } from "./run-reads.ts";
 
 /** Of a run, what is searched. JSON is text, which may have been cut. */
 export type RunTexts = {
@@ -32,7 +32,7 @@ export const listTextsOf = (
   filter: RunFilter,
 ): Promise<RunTexts[]> =>
   db.query<RunTexts>(sql`
-    SELECT ${TEXTS} FROM ${RUN_TABLES}
+    SELECT ${TEXTS} FROM ${RUNS_BY_KEY}
     WHERE ${joinSql(
       [
         sql`r.environment_id = ${environmentId}`,
@@ -50,5 +50,5 @@ export const listTexts = (
   runIds: readonly Uuid<"run">[],
 ): Promise<(RunTexts & { isEnded: boolean })[]> =>
   db.query<RunTexts & { isEnded: boolean }>(sql`
-    SELECT ${TEXTS}, x.run_id IS NOT NULL AS is_ended FROM ${RUN_TABLES}
+    SELECT ${TEXTS}, x.run_id IS NOT NULL AS is_ended FROM ${RUNS_BY_KEY}
     WHERE r.environment_id = ${environmentId} AND r.id = ANY(${runIds}::uuid[])`);

@@ -1,5 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import { binaryTextArray } from "../../db/binary-text-array.ts";
+import { joinByKey } from "../../db/join-by-key.ts";
 import { isNullRefused } from "../../db/null-refused.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -243,7 +244,7 @@ export async function findKeyedRuns(
       t.expires_at
     FROM unnest(${keys.map((k) => k.environmentId)}::uuid[], ${keys.map((k) => k.scope)}::text[], ${keys.map((k) => k.key)}::text[])
       AS k (environment_id, scope, key)
-    JOIN idempotency_keys t USING (environment_id, scope, key)
+    ${joinByKey("idempotency_keys", "t", sql`t.environment_id = k.environment_id AND t.scope = k.scope AND t.key = k.key`)}
     WHERE t.resource_id IS NOT NULL`);
 }
 

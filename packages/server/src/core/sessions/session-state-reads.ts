@@ -1,4 +1,5 @@
 import type { StateSourceKind, Uuid } from "@keelson/contract";
+import { joinByKey, leftJoinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { SessionKey } from "./session-state.ts";
@@ -36,6 +37,6 @@ export async function listSessionStates(db: Queryable, keys: readonly SessionKey
     SELECT s.environment_id, s.id AS session_id, t.value, t.version
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.sessionId)}::uuid[])
       AS k (environment_id, session_id)
-    JOIN sessions s ON s.environment_id = k.environment_id AND s.id = k.session_id
-    LEFT JOIN session_states t ON t.environment_id = s.environment_id AND t.session_id = s.id`);
+    ${joinByKey("sessions", "s", sql`s.environment_id = k.environment_id AND s.id = k.session_id`)}
+    ${leftJoinByKey("session_states", "t", sql`t.environment_id = s.environment_id AND t.session_id = s.id`)}`);
 }

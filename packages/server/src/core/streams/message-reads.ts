@@ -1,4 +1,5 @@
 import type { MessageStatus, Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -31,8 +32,11 @@ export async function listOpenMessages(db: Queryable, runs: readonly SessionRun[
     SELECT ${OPEN_COLUMNS}
     FROM unnest(${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.sessionId)}::uuid[],
       ${runs.map((run) => run.runId)}::uuid[]) AS k (environment_id, session_id, run_id)
-    JOIN messages m ON m.environment_id = k.environment_id AND m.session_id = k.session_id AND m.run_id = k.run_id
-      AND m.status = 'open'
+    ${joinByKey(
+      "messages",
+      "m",
+      sql`m.environment_id = k.environment_id AND m.session_id = k.session_id AND m.run_id = k.run_id AND m.status = 'open'`,
+    )}
     JOIN streams t ON t.environment_id = m.environment_id AND t.id = m.stream_id
     ORDER BY m.environment_id, m.created_at, m.id`);
 }
@@ -128,7 +132,8 @@ export async function listTakenMessages(
   return db.query(sql`
     SELECT m.id FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
       AS k (environment_id, id)
-    JOIN messages m ON m.environment_id = k.environment_id AND m.id = k.id AND m.status <> 'interrupted'`);
+    ${joinByKey("messages", "m", sql`m.environment_id = k.environment_id AND m.id = k.id`)}
+    WHERE m.status <> 'interrupted'`);
 }
 
 /** Calls of these runs whose message somebody wanted to end, however it did. */
@@ -141,8 +146,11 @@ export async function listInterruptedCalls(
     SELECT m.run_id, m.call
     FROM unnest(${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.runId)}::uuid[])
       AS k (environment_id, run_id)
-    JOIN messages m ON m.environment_id = k.environment_id AND m.run_id = k.run_id
-      AND m.interrupt_requested_at IS NOT NULL AND m.call IS NOT NULL`);
+    ${joinByKey(
+      "messages",
+      "m",
+      sql`m.environment_id = k.environment_id AND m.run_id = k.run_id AND m.interrupt_requested_at IS NOT NULL AND m.call IS NOT NULL`,
+    )}`);
 }
 
 const isOverdue = (before: number) =>

@@ -1,5 +1,6 @@
 import type { SessionStatus, StreamDirection, Uuid, WhileBusy } from "@keelson/contract";
 import { isBefore } from "../../db/pages.ts";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 import type { StreamGate, StreamKey, RecordRow } from "./stream.ts";
@@ -34,7 +35,7 @@ export function findStreams(db: Queryable, keys: readonly StreamKey[]): Promise<
     SELECT ${COLUMNS}
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.sessionId)}::uuid[],
       ${keys.map((key) => key.name)}::text[]) AS k (environment_id, session_id, name)
-    JOIN streams t ON t.environment_id = k.environment_id AND t.session_id = k.session_id AND t.name = k.name`);
+    ${joinByKey("streams", "t", sql`t.environment_id = k.environment_id AND t.session_id = k.session_id AND t.name = k.name`)}`);
 }
 
 /** Newest first, after the stream `before`. */
@@ -68,11 +69,13 @@ export async function lockStreams(
   streams: readonly { environmentId: Uuid<"env">; id: Uuid<"strm"> }[],
 ): Promise<void> {
   await tx.query(sql`
-    SELECT 1 AS locked FROM streams
-    WHERE (environment_id, id) IN (
-      SELECT * FROM unnest(${streams.map((s) => s.environmentId)}::uuid[], ${streams.map((s) => s.id)}::uuid[]))
-    ORDER BY environment_id, id
-    FOR NO KEY UPDATE`);
+    SELECT s.locked
+    FROM (
+      SELECT * FROM unnest(${streams.map((s) => s.environmentId)}::uuid[], ${streams.map((s) => s.id)}::uuid[])
+        AS n (environment_id, id) ORDER BY environment_id, id
+    ) k CROSS JOIN LATERAL (
+      SELECT 1 AS locked FROM streams t WHERE t.environment_id = k.environment_id AND t.id = k.id FOR NO KEY UPDATE
+    ) s`);
 }
 
 /** Locks streams of a session in key order, which every transaction that locks several keeps. */

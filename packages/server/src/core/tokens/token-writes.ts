@@ -58,27 +58,31 @@ export type Completion = {
 /**
  * Completes those tokens that are pending and in time. Of any number of callers at any number of servers one finds a token
  * pending: the others wait for its row and look at the state again, which is what PostgreSQL does with the condition of a
- * locking read under read committed. The rows are locked in the order that every transaction keeps.
+ * locking read under read committed. The rows are locked in the order that every transaction keeps. Each is looked up by its key
+ * and updated at its place, whatever the planner knows of the table; a token that is pending was never changed, so it has not moved.
  *
  * @param completions each of another token.
  */
 export const markCompleted = (tx: Tx, completions: readonly Completion[], now: number): Promise<TokenRow[]> =>
   tx.query<TokenRow>(sql`
     WITH pending AS (
-      SELECT p.environment_id, p.id, c.data, c.data_digest, c.by_kind, c.by_id
-      FROM unnest(
+      SELECT p.place, c.data, c.data_digest, c.by_kind, c.by_id
+      FROM (SELECT * FROM unnest(
         ${completions.map(({ environmentId }) => environmentId)}::uuid[], ${completions.map(({ tokenId }) => tokenId)}::uuid[],
         ${completions.map(({ data }) => data.text)}::text[], ${completions.map(({ data }) => data.digest)}::bytea[],
         ${completions.map(({ by }) => by.kind)}::text[], ${completions.map(({ by }) => by.id)}::uuid[]
-      ) AS c (environment_id, id, data, data_digest, by_kind, by_id)
-      JOIN tokens p ON p.environment_id = c.environment_id AND p.id = c.id
-      WHERE p.status = 'pending' AND p.timeout_at > ${timestamp(now)}
-      ORDER BY p.environment_id, p.id
-      FOR NO KEY UPDATE OF p
+      ) AS n (environment_id, id, data, data_digest, by_kind, by_id) ORDER BY environment_id, id) c
+      CROSS JOIN LATERAL (
+        SELECT p.ctid AS place FROM tokens p
+        WHERE p.environment_id = c.environment_id AND p.id = c.id
+          -- As one condition no index of what is pending serves it: the planner would read that for each of them.
+          AND CASE WHEN p.status = 'pending' THEN p.timeout_at > ${timestamp(now)} END
+        FOR NO KEY UPDATE
+      ) p
     )
     UPDATE tokens t SET status = 'completed', data = p.data, data_digest = p.data_digest, completed_by_kind = p.by_kind,
       completed_by_id = p.by_id, completed_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
-    FROM pending p WHERE t.environment_id = p.environment_id AND t.id = p.id
+    FROM pending p WHERE t.ctid = p.place
     RETURNING ${TOKEN_COLUMNS}`);
 
 /** Cancels a token that is pending and in time; null when it is not. */

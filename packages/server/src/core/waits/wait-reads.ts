@@ -1,5 +1,6 @@
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { DurableWaitKind, RunStatus, TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
+import { joinByKey, leftJoinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { amongLive } from "../../db/among-live.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
@@ -47,13 +48,17 @@ const COLUMNS = rawSql(`
   r.created_at AS record_created_at, r.steer AS record_steer`);
 
 /** Each join finds a row by its key, and only for a wait of its kind that has resolved. */
-const JOINED = rawSql(`
-  LEFT JOIN tokens t ON w.status = 'resolved' AND t.environment_id = w.environment_id AND t.id = w.token_id
-  LEFT JOIN run_results x ON w.status = 'resolved' AND x.environment_id = w.environment_id AND x.run_id = w.child_run_id
-  LEFT JOIN messages g ON w.status = 'resolved' AND g.environment_id = w.environment_id AND g.id = w.message_id
-  LEFT JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
-  LEFT JOIN stream_records r ON w.status = 'resolved' AND r.environment_id = w.environment_id AND r.stream_id = w.stream_id
-    AND r.sequence = w.record_sequence`);
+const JOINED = sql`
+  ${leftJoinByKey("tokens", "t", sql`w.status = 'resolved' AND t.environment_id = w.environment_id AND t.id = w.token_id`)}
+  ${leftJoinByKey("run_results", "x", sql`w.status = 'resolved' AND x.environment_id = w.environment_id AND x.run_id = w.child_run_id`)}
+  ${leftJoinByKey("messages", "g", sql`w.status = 'resolved' AND g.environment_id = w.environment_id AND g.id = w.message_id`)}
+  ${leftJoinByKey("streams", "s", sql`s.environment_id = w.environment_id AND s.id = w.stream_id`)}
+  ${leftJoinByKey(
+    "stream_records",
+    "r",
+    sql`w.status = 'resolved' AND r.environment_id = w.environment_id AND r.stream_id = w.stream_id
+      AND r.sequence = w.record_sequence`,
+  )}`;
 
 function toWaitRow(flat: FlatRow): WaitRow {
   const { recordId, recordSessionId, recordStream, recordSequence, recordData, ...rest } = flat;
@@ -97,7 +102,7 @@ async function listWaits(db: Queryable, keys: readonly ExecutionKey[], which: Sq
   const rows = await db.query<FlatRow>(sql`
     SELECT ${COLUMNS}
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND ${which}
+    ${joinByKey("run_waits", "w", sql`w.environment_id = k.environment_id AND w.run_id = k.run_id AND ${which}`)}
     ${JOINED}
     ORDER BY w.environment_id, w.run_id, w.position`);
   return rows.map(toWaitRow);
@@ -213,14 +218,14 @@ export function listTokenWaits(
   return db.query<PendingWait>(sql`
     SELECT ${PENDING}
     FROM unnest(${tokens.map((token) => token.environmentId)}::uuid[], ${tokens.map((token) => token.id)}::uuid[]) AS k (environment_id, id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.token_id = k.id AND w.status = 'pending'`);
+    ${joinByKey("run_waits", "w", sql`w.environment_id = k.environment_id AND w.token_id = k.id AND w.status = 'pending'`)}`);
 }
 
 export function listChildWaits(db: Queryable, children: readonly ExecutionKey[]): Promise<PendingWait[]> {
   return db.query<PendingWait>(sql`
     SELECT ${PENDING}
     FROM unnest(${children.map((key) => key.environmentId)}::uuid[], ${children.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.child_run_id = k.run_id AND w.status = 'pending'`);
+    ${joinByKey("run_waits", "w", sql`w.environment_id = k.environment_id AND w.child_run_id = k.run_id AND w.status = 'pending'`)}`);
 }
 
 /** Waits for the end of a message. */
@@ -256,7 +261,7 @@ export function listStillPending(db: Queryable, waits: readonly PendingWait[]): 
     SELECT ${PENDING}
     FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[],
       ${waits.map((w) => w.id)}::uuid[]) AS k (environment_id, run_id, position, id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position AND w.id = k.id
-      AND w.status = 'pending'
+    ${joinByKey("run_waits", "w", sql`w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position`)}
+    WHERE w.id = k.id AND w.status = 'pending'
     ORDER BY w.environment_id, w.run_id, w.position`);
 }

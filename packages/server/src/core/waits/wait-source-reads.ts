@@ -1,5 +1,6 @@
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { DurableWaitKind, TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -17,7 +18,7 @@ export async function listRunPlaces(db: Queryable, keys: readonly ExecutionKey[]
   return db.query<RunPlace>(sql`
     SELECT r.id AS run_id, r.project_id, r.session_id, r.workspace_id
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN runs r ON r.environment_id = k.environment_id AND r.id = k.run_id`);
+    ${joinByKey("runs", "r", sql`r.environment_id = k.environment_id AND r.id = k.run_id`)}`);
 }
 
 /** Shared locks: completions wait until the transaction that waits for the token is over. */
@@ -26,12 +27,14 @@ export async function lockTokenStatuses(
   keys: readonly { environmentId: Uuid<"env">; tokenId: Uuid<"tok"> }[],
 ): Promise<{ environmentId: Uuid<"env">; tokenId: Uuid<"tok">; status: TokenStatus }[]> {
   return tx.query(sql`
-    SELECT t.environment_id, t.id AS token_id, t.status
-    FROM tokens t
-    WHERE (t.environment_id, t.id) IN (
-      SELECT * FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.tokenId)}::uuid[]))
-    ORDER BY t.environment_id, t.id
-    FOR SHARE OF t`);
+    SELECT t.environment_id, t.token_id, t.status
+    FROM (
+      SELECT * FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.tokenId)}::uuid[])
+        AS n (environment_id, id) ORDER BY environment_id, id
+    ) k CROSS JOIN LATERAL (
+      SELECT t.environment_id, t.id AS token_id, t.status FROM tokens t
+      WHERE t.environment_id = k.environment_id AND t.id = k.id FOR SHARE
+    ) t`);
 }
 
 export type OpenWait = ExecutionKey & {
@@ -57,6 +60,6 @@ export async function listOpenWaits(
   return db.query<OpenWait>(sql`
     SELECT w.environment_id, w.run_id, w.position, w.kind, w.name, w.status, w.stream_id, w.record_sequence, w.message_id
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted
-      AND (w.status <> 'pending' OR w.stream_id IS NOT NULL OR w.position = ANY(${positions}::integer[]))`);
+    ${joinByKey("run_waits", "w", sql`w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted`)}
+    WHERE (w.status <> 'pending' OR w.stream_id IS NOT NULL OR w.position = ANY(${positions}::integer[]))`);
 }
