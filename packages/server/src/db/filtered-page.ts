@@ -1,6 +1,7 @@
 // Pages of a list with filters, in the order of its keys, read by the filter that lets the fewest rows pass.
 
 import type { Uuid } from "@keelson/contract";
+import { joinByKey } from "./join-by-key.ts";
 import { firstOf, NEWEST_FIRST, OLDEST_FIRST } from "./pages.ts";
 import type { Queryable } from "./queryable.ts";
 import { joinSql, rawSql, sql, type Sql } from "./sql.ts";
@@ -76,10 +77,7 @@ export const by = (source: Source, { column, value, predicate }: Omit<Match, "is
   predicate,
 });
 
-/**
- * The way by a table that has a row for each tag of each row. `OFFSET 0` lets the planner look for the row of a tag, never
- * for the tags of rows.
- */
+/** The way by a table that has a row for each tag of each row. The planner looks for the row of a tag, never for the tags of rows. */
 export function waysByTag(
   tags: readonly string[],
   {
@@ -93,7 +91,7 @@ export function waysByTag(
   const [tag] = tags;
   if (tag === undefined) return [];
   const tables = sql`${rawSql(table)} tagged
-    CROSS JOIN LATERAL (SELECT * FROM ${rawSql(of)} WHERE environment_id = tagged.environment_id AND id = tagged.${rawSql(id)} OFFSET 0) ${rawSql(alias)}${joins}`;
+    ${joinByKey(of, alias, rawSql(`${alias}.environment_id = tagged.environment_id AND ${alias}.id = tagged.${id}`))}${joins}`;
   const tagged: Source = {
     ...{ rows: sql`${rawSql(table)} tagged`, tables, predicate: null },
     ...{ environment: rawSql("tagged.environment_id"), key: rawSql(`tagged.${id}`) },

@@ -29,10 +29,16 @@ const keys = Array.from({ length: KEYS }, (_, n) => n * 50 + 10);
 describe("rows of tables that were nearly empty", () => {
   let scene: RunScene;
   let environmentId: Uuid<"env">;
+  /** In a statement. */
+  let own: string;
+  let project: string;
 
   before(async () => {
     scene = await startRunScene({ tasks: [{ id: "plain" }] });
-    environmentId = decodeId("env", scene.server.credentials.environment_id) as Uuid<"env">;
+    const { environment_id, project_id } = scene.server.credentials;
+    environmentId = decodeId("env", environment_id) as Uuid<"env">;
+    own = `'${environmentId}'::uuid`;
+    project = `'${decodeId("proj", project_id)}'::uuid`;
     for (const table of TABLES)
       await scene.server.db.query(rawSql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`));
   });
@@ -47,8 +53,6 @@ describe("rows of tables that were nearly empty", () => {
 
   /** Tokens that are completed, and what was waited for: of what is pending there is little, in a table that is not small. */
   async function addPast(): Promise<void> {
-    const own = `'${environmentId}'::uuid`;
-    const project = `'${decodeId("proj", scene.server.credentials.project_id)}'::uuid`;
     const id = "lpad(to_hex(5000000 + n), 32, '0')::uuid";
     const series = `generate_series(1, ${ROWS}) AS n`;
     await scene.server.db.query(
@@ -70,8 +74,6 @@ describe("rows of tables that were nearly empty", () => {
   async function add(from: number, to: number): Promise<void> {
     const series = `generate_series(${from}, ${to}) AS n`;
     const id = (plus: number): string => `lpad(to_hex(n + ${plus}), 32, '0')::uuid`;
-    const own = `'${environmentId}'::uuid`;
-    const project = `'${decodeId("proj", scene.server.credentials.project_id)}'::uuid`;
     await scene.server.db.transaction(async (tx) => {
       await tx.query(rawSql("SET LOCAL session_replication_role = replica"));
       await tx.query(

@@ -1,4 +1,5 @@
 import type { TerminalRunStatus, Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import type { ExecutionKey } from "../executions/execution.ts";
@@ -22,19 +23,12 @@ export type Ending = ExecutionKey & {
   finishedAt: number;
 };
 
-/** `OFFSET 0`: each is looked up by its key. What PostgreSQL knows of a table that is empty most of the time makes it read all results. */
 const endings = (ofSessions: boolean, now: number, limit: number): Sql => sql`
   SELECT a.environment_id, a.run_id, r.session_id,
     r.workspace_id, r.deployment_id, x.status, x.failure, x.finished_at
   FROM awaited_endings a
-  CROSS JOIN LATERAL (
-    SELECT session_id, workspace_id, deployment_id FROM runs
-    WHERE environment_id = a.environment_id AND id = a.run_id OFFSET 0
-  ) r
-  CROSS JOIN LATERAL (
-    SELECT status, failure, finished_at FROM run_results
-    WHERE environment_id = a.environment_id AND run_id = a.run_id OFFSET 0
-  ) x
+  ${joinByKey("runs", "r", sql`r.environment_id = a.environment_id AND r.id = a.run_id`, "session_id, workspace_id, deployment_id")}
+  ${joinByKey("run_results", "x", sql`x.environment_id = a.environment_id AND x.run_id = a.run_id`, "status, failure, finished_at")}
   WHERE (r.session_id IS NOT NULL) = ${ofSessions}::boolean AND ${ofEndingsLoop(now)}
   LIMIT ${limit}`;
 

@@ -1,5 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import { CLOCK_LEAD_MS } from "../../clock.ts";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -107,13 +108,8 @@ function updateLive(changes: readonly Change[]): Sql {
     ) AS u (environment_id, run_id, status, ready, admitted, available_at, expires_at, attempt_started_at, started_at,
       deadline_at, worker_id, applied_sequence, recovering, cancel_requested_at, event_sequence, log_sequence, stdout_bytes,
       stderr_bytes, metadata${more.names})
-    CROSS JOIN LATERAL (
-      SELECT x.ctid AS place FROM executions x
-      WHERE x.environment_id = u.environment_id AND x.run_id = u.run_id
-      -- Keeps the planner from making a join of it.
-      OFFSET 0
-    ) k
-    WHERE e.ctid = k.place
+    ${joinByKey("executions", "x", sql`x.environment_id = u.environment_id AND x.run_id = u.run_id`, "ctid AS place")}
+    WHERE e.ctid = x.place
   )`;
 }
 

@@ -1,4 +1,5 @@
 import type { Uuid } from "@keelson/contract";
+import { joinByKey, lockByKey } from "../../db/join-by-key.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -28,13 +29,9 @@ export async function renewLeases(
   return tx.query(sql`
     UPDATE executions e SET lease_expires_at = ${timestamp(expiresAt)},
       deadline_at = e.deadline_at + greatest(interval '0', ${timestamp(now)} - e.lease_expires_at)
-    FROM ${listed(held)} CROSS JOIN LATERAL (
-      SELECT x.ctid AS place FROM executions x
-      WHERE x.environment_id = l.environment_id AND x.run_id = l.run_id
-      -- Keeps the planner from making a join of it.
-      OFFSET 0
-    ) k
-    WHERE e.ctid = k.place
+    FROM ${listed(held)}
+    ${joinByKey("executions", "x", sql`x.environment_id = l.environment_id AND x.run_id = l.run_id`, "ctid AS place")}
+    WHERE e.ctid = x.place
     RETURNING e.lease_id`);
 }
 
@@ -42,13 +39,14 @@ export async function renewLeases(
 function lockHeldLeases(tx: Tx, workerId: Uuid<"wkr">, leases: readonly HeldLease[]): Promise<HeldLease[]> {
   return tx.query<HeldLease>(sql`
     SELECT k.environment_id, k.run_id, k.lease_id, k.epoch
-    FROM ${listed(leases)} CROSS JOIN LATERAL (
-      -- By the key alone: where PostgreSQL takes the table for empty, the worker's index is as good to it, and gives all leases.
-      SELECT e.environment_id, e.run_id, e.lease_id, e.epoch, e.worker_id FROM executions e
-      WHERE e.environment_id = l.environment_id AND e.run_id = l.run_id
-      OFFSET 0
-      FOR UPDATE OF e
-    ) k
+    FROM ${listed(leases)}
+    ${lockByKey(
+      "FOR UPDATE",
+      "executions",
+      "k",
+      sql`k.environment_id = l.environment_id AND k.run_id = l.run_id`,
+      "environment_id, run_id, lease_id, epoch, worker_id",
+    )}
     WHERE k.lease_id = l.lease_id AND k.epoch = l.epoch AND k.worker_id = ${workerId}`);
 }
 

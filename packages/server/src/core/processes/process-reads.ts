@@ -1,5 +1,6 @@
 import type { OnLost, ProcessStream, Uuid } from "@keelson/contract";
 import { amongLive } from "../../db/among-live.ts";
+import { joinByKey } from "../../db/join-by-key.ts";
 import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
@@ -278,10 +279,7 @@ export function listSent(
     FROM ${knownColumns(known)}
     JOIN materializations m ON m.environment_id = k.environment_id AND m.id = k.materialization_id AND m.epoch = k.epoch
       AND m.worker_id = ${workerId}
-    CROSS JOIN LATERAL (
-      -- By the key alone: to PostgreSQL it may be as good to read all active processes for each.
-      SELECT * FROM processes WHERE environment_id = k.environment_id AND id = k.id OFFSET 0
-    ) p
+    ${joinByKey("processes", "p", sql`p.environment_id = k.environment_id AND p.id = k.id`)}
     CROSS JOIN LATERAL (
       SELECT coalesce(string_agg(substr(data, greatest(k.input - position, 0)::integer + 1), ''::bytea ORDER BY position), ''::bytea) AS data
       FROM (

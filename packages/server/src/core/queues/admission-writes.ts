@@ -78,11 +78,14 @@ export const admitInOrder = (tx: Tx, queues: readonly Queue[], look: number): Pr
     ), picked AS (
       SELECT environment_id, run_id FROM fitting WHERE turn <= free
     ), admitted AS (${ADMIT})
-    SELECT f.environment_id, f.queue, coalesce(a.count, 0) AS admitted,
-      f.free > coalesce(a.count, 0)
-        AND (SELECT count(*) FROM first s WHERE s.environment_id = f.environment_id AND s.queue = f.queue) = f.free + ${look}::integer AS is_left
-    FROM frees f LEFT JOIN (SELECT environment_id, queue, count(*) AS count FROM admitted GROUP BY environment_id, queue) a
-      ON a.environment_id = f.environment_id AND a.queue = f.queue`);
+    -- Counted in one go: a join of these would hold each queue against each run.
+    SELECT environment_id, queue, sum(admitted) AS admitted,
+      max(free) > sum(admitted) AND sum(looked_at) = max(free) + ${look}::integer AS is_left
+    FROM (
+      SELECT environment_id, queue, free, 0 AS looked_at, 0 AS admitted FROM frees
+      UNION ALL SELECT environment_id, queue, NULL, 1, 0 FROM first
+      UNION ALL SELECT environment_id, queue, NULL, 0, 1 FROM admitted
+    ) c GROUP BY environment_id, queue`);
 
 /** The next runs of a queue, found by going from key to key (a loose scan). @returns how many. */
 export async function admitKeyByKey(tx: Tx, { environmentId, queue }: Queue): Promise<number> {

@@ -9,6 +9,7 @@ import {
   type Source,
   type Way,
 } from "../../db/filtered-page.ts";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -127,22 +128,19 @@ const waysByErrorGroup = (errorGroupId: Uuid<"err"> | null): Way[] =>
 const OF_GROUPS: Source = {
   rows: rawSql("error_group_runs s"),
   tables: sql`error_group_runs s
-    CROSS JOIN LATERAL (
-      SELECT * FROM runs WHERE environment_id = s.environment_id AND id = s.run_id OFFSET 0
-    ) r${RUN_STATES}`,
+    ${joinByKey("runs", "r", sql`r.environment_id = s.environment_id AND r.id = s.run_id`)}${RUN_STATES}`,
   ...{ environment: rawSql("s.environment_id"), key: rawSql("s.run_id") },
   ...{ predicate: null, leading: null },
 };
 
-/** A run has a row in one of two tables by whether it lives. `OFFSET 0` lets the planner begin with no other. */
+/** A run has a row in one of two tables by whether it lives, and the planner begins with no other. */
 const stateSource = (table: "executions e" | "run_results x", other: string): Source => {
   const alias = table.slice(-1);
   return {
     rows: rawSql(table),
-    tables: rawSql(`${table}
-      CROSS JOIN LATERAL (
-        SELECT * FROM runs WHERE environment_id = ${alias}.environment_id AND id = ${alias}.run_id OFFSET 0
-      ) r LEFT JOIN ${other} ON false`),
+    tables: sql`${rawSql(table)}
+      ${joinByKey("runs", "r", rawSql(`r.environment_id = ${alias}.environment_id AND r.id = ${alias}.run_id`))}
+      LEFT JOIN ${rawSql(other)} ON false`,
     ...{ environment: rawSql(`${alias}.environment_id`), key: rawSql(`${alias}.run_id`) },
     ...{ predicate: null, leading: null },
   };

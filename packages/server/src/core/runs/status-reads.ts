@@ -1,4 +1,5 @@
 import type { Isolation, LiveRunStatus, MaterializationStatus, Uuid } from "@keelson/contract";
+import { joinByKey } from "../../db/join-by-key.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -116,10 +117,7 @@ export function listStatusFacts(
     LEFT JOIN materializations m ON m.environment_id = e.environment_id AND m.workspace_id = e.workspace_id
       AND m.status IN ('requested', 'preparing', 'live', 'stopping', 'uncommitted')
     JOIN worker_groups g ON g.id = e.worker_group_id
-    CROSS JOIN LATERAL (
-      -- By the key: where PostgreSQL takes the live runs for few, it reads all runs there ever were to join them.
-      SELECT environment_id, deployment_id FROM runs WHERE environment_id = e.environment_id AND id = e.run_id OFFSET 0
-    ) r
+    ${joinByKey("runs", "r", sql`r.environment_id = e.environment_id AND r.id = e.run_id`)}
     JOIN deployments d ON d.environment_id = r.environment_id AND d.id = r.deployment_id
     LEFT JOIN queues q ON q.environment_id = e.environment_id AND q.name = e.queue
     WHERE e.environment_id = ${environmentId} AND e.run_id = ANY(${runIds}::uuid[])`);

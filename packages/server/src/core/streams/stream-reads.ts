@@ -1,6 +1,6 @@
 import type { SessionStatus, StreamDirection, Uuid, WhileBusy } from "@keelson/contract";
 import { isBefore } from "../../db/pages.ts";
-import { joinByKey } from "../../db/join-by-key.ts";
+import { joinByKey, lockByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 import type { StreamGate, StreamKey, RecordRow } from "./stream.ts";
@@ -69,13 +69,12 @@ export async function lockStreams(
   streams: readonly { environmentId: Uuid<"env">; id: Uuid<"strm"> }[],
 ): Promise<void> {
   await tx.query(sql`
-    SELECT s.locked
+    SELECT t.id
     FROM (
       SELECT * FROM unnest(${streams.map((s) => s.environmentId)}::uuid[], ${streams.map((s) => s.id)}::uuid[])
         AS n (environment_id, id) ORDER BY environment_id, id
-    ) k CROSS JOIN LATERAL (
-      SELECT 1 AS locked FROM streams t WHERE t.environment_id = k.environment_id AND t.id = k.id FOR NO KEY UPDATE
-    ) s`);
+    ) k
+    ${lockByKey("FOR NO KEY UPDATE", "streams", "t", sql`t.environment_id = k.environment_id AND t.id = k.id`, "id")}`);
 }
 
 /** Locks streams of a session in key order, which every transaction that locks several keeps. */

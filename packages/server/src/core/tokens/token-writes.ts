@@ -1,5 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import { arrayLiteral } from "../../db/array-literal.ts";
+import { lockByKey } from "../../db/join-by-key.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -72,13 +73,15 @@ export const markCompleted = (tx: Tx, completions: readonly Completion[], now: n
         ${completions.map(({ data }) => data.text)}::text[], ${completions.map(({ data }) => data.digest)}::bytea[],
         ${completions.map(({ by }) => by.kind)}::text[], ${completions.map(({ by }) => by.id)}::uuid[]
       ) AS n (environment_id, id, data, data_digest, by_kind, by_id) ORDER BY environment_id, id) c
-      CROSS JOIN LATERAL (
-        SELECT p.ctid AS place FROM tokens p
-        WHERE p.environment_id = c.environment_id AND p.id = c.id
-          -- As one condition no index of what is pending serves it: the planner would read that for each of them.
-          AND CASE WHEN p.status = 'pending' THEN p.timeout_at > ${timestamp(now)} END
-        FOR NO KEY UPDATE
-      ) p
+      ${lockByKey(
+        "FOR NO KEY UPDATE",
+        "tokens",
+        "p",
+        // As one condition no index of what is pending serves it: the planner would read that for each of them.
+        sql`p.environment_id = c.environment_id AND p.id = c.id
+          AND CASE WHEN p.status = 'pending' THEN p.timeout_at > ${timestamp(now)} END`,
+        "ctid AS place",
+      )}
     )
     UPDATE tokens t SET status = 'completed', data = p.data, data_digest = p.data_digest, completed_by_kind = p.by_kind,
       completed_by_id = p.by_id, completed_at = ${timestamp(now)}, updated_at = ${timestamp(now)}

@@ -1,6 +1,6 @@
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { DurableWaitKind, TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
-import { joinByKey } from "../../db/join-by-key.ts";
+import { joinByKey, lockByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -31,10 +31,14 @@ export async function lockTokenStatuses(
     FROM (
       SELECT * FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.tokenId)}::uuid[])
         AS n (environment_id, id) ORDER BY environment_id, id
-    ) k CROSS JOIN LATERAL (
-      SELECT t.environment_id, t.id AS token_id, t.status FROM tokens t
-      WHERE t.environment_id = k.environment_id AND t.id = k.id FOR SHARE
-    ) t`);
+    ) k
+    ${lockByKey(
+      "FOR SHARE",
+      "tokens",
+      "t",
+      sql`t.environment_id = k.environment_id AND t.id = k.id`,
+      "environment_id, id AS token_id, status",
+    )}`);
 }
 
 export type OpenWait = ExecutionKey & {
