@@ -3,7 +3,7 @@ import type { Cli } from "../cli.ts";
 import { EXIT, ExitError, usageError } from "../exit-codes.ts";
 import { parseCellOption, parseIntegerOption, parseMillisecondsOption } from "../parse-arguments.ts";
 import { collectCell, toCells } from "../router/cells.ts";
-import { startRouter, type RunningRouter } from "../router/start-router.ts";
+import type { RouterOptions, RunningRouter } from "../router/start-router.ts";
 import { untilAborted } from "../until-aborted.ts";
 
 const HELP = `
@@ -65,8 +65,10 @@ export function addRouter(parent: Command, cli: Cli): void {
     });
 }
 
-const start = (options: Parameters<typeof startRouter>[0]): Promise<RunningRouter> =>
-  startRouter(options).catch((error: NodeJS.ErrnoException) => {
+async function start(options: RouterOptions): Promise<RunningRouter> {
+  // Every other command would load Node's servers and TLS with it.
+  const { startRouter } = await import("../router/start-router.ts");
+  return startRouter(options).catch((error: NodeJS.ErrnoException) => {
     throw new ExitError(
       EXIT.failure,
       error.code === "EADDRINUSE"
@@ -75,3 +77,4 @@ const start = (options: Parameters<typeof startRouter>[0]): Promise<RunningRoute
       { cause: error },
     );
   });
+}

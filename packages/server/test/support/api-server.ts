@@ -1,7 +1,7 @@
 // A running server for one test file: its own database, folder and port, and a caller's view of its HTTP interface.
 
 import { createHash } from "node:crypto";
-import { Agent, request as startRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import type { IncomingMessage, RequestOptions } from "node:http";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
@@ -39,8 +39,10 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
+/** Not imported: see `findCredential`. */
+const http = process.getBuiltinModule("node:http");
 /** A call by `fetch` takes twice the processor time, and half of a test's is its calls. */
-const AGENT = new Agent({ keepAlive: true });
+const AGENT = new http.Agent({ keepAlive: true });
 
 /** One for all: replicas of one database must have the same. */
 export const TEST_MASTER_KEY = Buffer.alloc(32, "keelson");
@@ -147,7 +149,7 @@ async function call(
 /** As events: streams and iterators over the same take half as much processor again. */
 function send(request: RequestOptions, sent: Uint8Array | null): Promise<ReceivedAnswer> {
   return new Promise((resolve, reject) => {
-    const outgoing = startRequest(request, (incoming) => {
+    const outgoing = http.request(request, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
       incoming.on("error", reject);
