@@ -21,9 +21,9 @@ export type ConsolePage = {
   foreign: string[];
   /** The address of a page of the first environment: `at("runs")`. */
   at(path: string): string;
-  /** Goes to a page of the first environment. */
+  /** Goes to a page of the first environment, as a link of the console does where it can. */
   goto(path: string): Promise<void>;
-  /** Goes to an address as a link of the console does: the document stays, and with it the console's code and axe. */
+  /** Goes to the address of another page as a link does: the document stays, and with it the console's code and axe. */
   follow(address: string): Promise<void>;
   /** What axe finds wrong with the page as it is shown, in both colour schemes. */
   violations(): Promise<string[]>;
@@ -72,12 +72,23 @@ export async function openConsole(server: ApiServer, options: OpenOptions = {}):
     problems,
     foreign,
     at,
-    goto: async (path) => void (await page.goto(at(path))),
+    goto: async (path) => {
+      const address = at(path);
+      if (placeOf(page.url()) === placeOf(address) || !page.url().startsWith(server.url))
+        await page.goto(address);
+      else await follow(page, address);
+    },
     follow: (address) => follow(page, address),
     violations: () => violationsOf(page),
     screenshot: (name) => keepScreenshots(page, name),
     close: () => browser.close(),
   };
+}
+
+/** Of addresses that are shown in one place of the console, which may keep its heading: the tasks, or one task or another. */
+function placeOf(address: string): string {
+  const [, , , list = "", ...within] = new URL(address).pathname.split("/");
+  return `${list} ${within.length}`;
 }
 
 /** The heading of the page that is left is marked, as it stays until the next one has what it shows. */
