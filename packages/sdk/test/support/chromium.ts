@@ -13,7 +13,10 @@ const WITHOUT_FEATURES = [
   ...["TcpPortRandomizationWin", "ThirdPartyStoragePartitioning"],
   ...["WebUIOmniboxAimPopup", "WebUIOmniboxPopup"],
 ];
+/** A page of a test lives for seconds: what optimizing its code takes, a tenth of a page, it never wins back. */
+const COMPILER = process.env["KEELSON_TEST_LONG"] === "1" ? [] : ["--js-flags=--no-opt,--no-maglev"];
 const FLAGS = [
+  ...COMPILER,
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
