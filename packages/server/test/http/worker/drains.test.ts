@@ -23,7 +23,8 @@ async function drainsAfter<T>(worker: RawWorker, requestId: string, give: () => 
   const asked: { given?: Promise<T>; drained?: Promise<string> } = {};
   const undone = new Error("undone");
   const holding = db.transaction(async (tx) => {
-    await tx.send(sql`
+    // The row must be there before the run is given: it is waited for, and not only sent.
+    await tx.query(sql`
       INSERT INTO lease_requests (worker_id, lease_request_id, lease_ids, leased_at)
       VALUES (${decodeId("wkr", worker.id)}, ${requestId}, '{}', now())`);
     asked.given = give();
