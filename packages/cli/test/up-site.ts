@@ -183,7 +183,7 @@ const readProc = (pid: number, file: string): string => {
   }
 };
 
-const argumentsOf = (pid: number): string[] => readProc(pid, "cmdline").split("\0");
+export const argumentsOf = (pid: number): string[] => readProc(pid, "cmdline").split("\0");
 
 const childrenOf = (parent: number): number[] =>
   allPids().filter(

@@ -7,6 +7,7 @@ import { describeStartFailure } from "../src/up/describe-start-failure.ts";
 import { keepAgent } from "../src/up/keep-agent.ts";
 import { startDatabase } from "../src/up/start-database.ts";
 import { createFolder } from "./support.ts";
+import { argumentsOf, kill, makeUpSite, startUp, treeOf, until } from "./up-site.ts";
 
 test(
   "an agent that dies is started again, and one that is stopped has ended by itself",
@@ -76,4 +77,16 @@ test("what keeps everything from starting is one line that says what to do", asy
   assert.match(String(refused), /^ExitError: The database was made by a newer Keelson\.$/);
   const mistake = new TypeError("x is not a function");
   assert.equal(describeStartFailure(mistake), mistake);
+});
+
+test("no process is kept that has built the configuration", { timeout: 120_000 }, async () => {
+  await using site = await makeUpSite();
+  await writeFile(join(site.folder, "keelson.config.ts"), `export default { project: "shop" };`);
+  const { exited, pids, said } = await startUp(site);
+  const programs = (): string => treeOf(pids.up).map(argumentsOf).join("\n");
+  await until(() => !programs().includes("esbuild"), 60_000, programs);
+  assert.ok(programs().includes("postgres"), programs());
+  kill(pids.up, "SIGTERM");
+  await exited;
+  assert.match(said(), /Ready in/);
 });

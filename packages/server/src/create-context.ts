@@ -36,6 +36,7 @@ import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/edge/readiness.ts";
 import { routes } from "./http/routes.ts";
 import { createStorageSpace } from "./http/edge/storage-space.ts";
+import { createLastAsked } from "./last-asked.ts";
 import { createLiveIds } from "./live-ids.ts";
 import { systemRandom } from "./random.ts";
 import { openBlobs } from "./open-blobs.ts";
@@ -74,7 +75,7 @@ export async function createContext(
   const context: ServerContext = {
     db,
     clock,
-    timekeeper,
+    ...{ timekeeper, lastAsked: createLastAsked() },
     newUuid,
     random: systemRandom,
     randomBytes,

@@ -32,6 +32,7 @@ import type { InnerCalls } from "./http/edge/inner-calls.ts";
 import type { Metrics } from "./http/edge/metrics.ts";
 import type { Readiness } from "./http/edge/readiness.ts";
 import type { StorageSpace } from "./http/edge/storage-space.ts";
+import type { LastAsked } from "./last-asked.ts";
 import type { LiveIds } from "./live-ids.ts";
 import type { Timekeeper } from "./time/timekeeper.ts";
 import type { NewUuid } from "./uuid.ts";
@@ -42,6 +43,7 @@ export type ServerContext = {
   /** PostgreSQL's time: of every stored instant, and of every comparison with one. */
   clock: Clock;
   timekeeper: Timekeeper;
+  lastAsked: LastAsked;
   newUuid: NewUuid;
   random: () => number;
   /** From a cryptographic source. */

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { ATTEMPT_OUTCOMES, type AgentCounts, type AgentNumbers } from "./agent-counts.ts";
 
 /** The default of 10 ms wakes an idle agent a hundred times per second. */
-const LAG_SAMPLE_MS = 50;
+const LAG_SAMPLE_MS = 100;
 
 type Value = [labels: Record<string, string>, value: number];
 

@@ -5,6 +5,7 @@ import type { RunningServer } from "@keelson/server";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import type { Environment } from "../config.ts";
+import { endBundler } from "../bundle/end-bundler.ts";
 import { configuredProject } from "../configured-project.ts";
 import { interruption } from "../exit-codes.ts";
 import { describeServer } from "../up/describe-server.ts";
@@ -42,9 +43,8 @@ const withDataDir = (env: Environment, project: string): Environment =>
   env["KEELSON_DATA_DIR"] ? env : { ...env, KEELSON_DATA_DIR: join(project, ".keelson") };
 
 /** What the first start calls its project: as the configuration does, so that whoever signs in deploys to it at once. */
-async function firstProjectOf(cwd: string, dataDir: string): Promise<string | null> {
-  if (existsSync(join(dataDir, "credentials.json"))) return null;
-  return await configuredProject(cwd);
+async function firstProjectOf(cwd: string, isFirst: boolean): Promise<string | null> {
+  return isFirst ? await configuredProject(cwd) : null;
 }
 
 async function runAll(cli: Cli, started: Started[], ending: AbortController): Promise<void> {
@@ -54,7 +54,8 @@ async function runAll(cli: Cli, started: Started[], ending: AbortController): Pr
   const begun = performance.now();
   const { loadConfig, loadServer } = await import("@keelson/server");
   const config = loadConfig(env);
-  const firstProject = await firstProjectOf(cwd, config.dataDir);
+  const isFirst = !existsSync(join(config.dataDir, "credentials.json"));
+  const firstProject = await firstProjectOf(cwd, isFirst);
   const loading = loadServer();
   const bundling = bundleExamples(cwd);
   // Awaited below; a failure meanwhile is no unhandled one.
@@ -91,6 +92,8 @@ async function runAll(cli: Cli, started: Started[], ending: AbortController): Pr
   const { notice } = cli;
   const examples = await startExamples(bundling, { server, dataDir, directory: cwd, signal, notice });
   cli.notice(`Ready in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+  // Of the configuration, or of the examples.
+  if (isFirst || examples !== null) await endBundler();
   const own = examples === null ? await findOwnDeployment(server, signal) : null;
   await describeServer(cli, { server, examples, own, dataDir, areGiven: given !== null });
   await untilAborted(signal);

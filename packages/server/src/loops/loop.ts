@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Wakes } from "../core/feeds/wakes.ts";
+import type { Listener, Wakes } from "../core/feeds/wakes.ts";
 import type { Queryable } from "../db/queryable.ts";
-import { READ_TIME } from "../db/read-time.ts";
-import { joinSql, rawSql, sql, type Sql } from "../db/sql.ts";
+import type { Sql } from "../db/sql.ts";
 import type { Clock } from "../clock.ts";
+import type { LastAsked } from "../last-asked.ts";
 import type { Timekeeper } from "../time/timekeeper.ts";
+import { createDueLook } from "./look-for-due.ts";
 
 /** Work that only the passing of time causes, or whose first try may have been lost with a process. */
 export type LoopWork = {
   name: string;
   /** Between rounds; with `due` no more than a safeguard. */
   intervalMs: number;
+  /** The same while the server is asked for nothing since the last round began, in which there was nothing to do. Of what nothing wakes. */
+  unaskedIntervalMs?: number;
   /** A condition: there is something to do, so a round begins. All loops' are looked at in one statement. */
   due?: (now: number) => Sql;
   /**
@@ -43,6 +46,7 @@ export type LoopContext = {
   db: Queryable;
   clock: Clock;
   timekeeper: Pick<Timekeeper, "hasWatched" | "isSettled" | "hear">;
+  lastAsked: LastAsked;
   leaseDurationMs: number;
   wakes: Wakes;
   log: Logger;
@@ -56,33 +60,22 @@ const MAX_BACKOFF_MS = 10_000;
 export const LOOK_INTERVAL_MS = 500;
 /** A look is slow where it steps over dead rows that PostgreSQL cannot remove. */
 const LOOK_SHARE = 0.05;
+/** Between rounds of a loop that only finds what others have asked for, while nobody asks for anything. */
+export const UNASKED_INTERVAL_MS = 10_000;
 /** Between rounds of a loop that is woken when something is due. */
 export const SAFEGUARD_MS = 30_000;
 
-/**
- * Starts loops. What is due of any of them is looked for in one statement, so that a server with nothing to do costs
- * next to nothing; each has its rounds when there is something for it. The statement asks for the time too: the connection
- * that hears notifications, which does so as well, may be away for long while the server is not.
- */
+/** Starts loops. Those with `due` have their rounds when there is something for them, which is looked for together. */
 export function startLoops(works: readonly LoopWork[], context: LoopContext): Loop[] {
-  const { db, clock, timekeeper } = context;
   const started = works.map((work) => ({ work, loop: startLoop(work, context) }));
-  const lookedFor = started.flatMap(({ work, loop }) =>
-    work.due === undefined ? [] : [{ work, due: work.due, loop }],
+  const look = createDueLook(
+    started.flatMap(({ work, loop }) =>
+      work.due === undefined
+        ? []
+        : [{ due: work.due, mayBegin: () => mayBegin(work, context), wake: loop.wake }],
+    ),
+    context,
   );
-  const look = async (): Promise<void> => {
-    const now = clock();
-    const looked = lookedFor.filter(({ work }) => mayBegin(work, context));
-    const rows = looked.map(({ due }, index) => sql`(${index}::integer, ${due(now)})`);
-    const askedAt = performance.now();
-    const found = await db.query<{ index: number | null; ms: number | null }>(sql`
-      SELECT d.index, NULL AS ms FROM (VALUES ${joinSql(rows, ", ")}) AS d (index, is_due) WHERE d.is_due
-      UNION ALL SELECT NULL, (${rawSql(READ_TIME)})`);
-    for (const { index, ms } of found) {
-      if (ms !== null) timekeeper.hear({ askedAt, answeredAt: performance.now(), databaseMs: ms });
-      if (index !== null) looked[index]?.loop.wake();
-    }
-  };
   const looking = startLoop(
     { name: "look-for-due", intervalMs: LOOK_INTERVAL_MS, maxShare: LOOK_SHARE, run: look },
     context,
@@ -101,7 +94,7 @@ function mayBegin({ needs }: LoopWork, { timekeeper, leaseDurationMs }: LoopCont
  * next ones come more slowly until one succeeds.
  */
 function startLoop(work: LoopWork, context: LoopContext): Loop {
-  const { wakes, log, random, noteRound } = context;
+  const { wakes, lastAsked, log, noteRound } = context;
   const stopping = new AbortController();
   const { signal } = stopping;
   // A wake during a round begins the next one at once.
@@ -109,7 +102,57 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
     work.wakeKey === undefined && work.due === undefined
       ? null
       : wakes.listen(work.wakeKey ?? `loop:${work.name}`);
+  const pauses = createPauses(work, context, listener, signal);
   let failures = 0;
+  let isWoken = false;
+  const round = async (): Promise<number> => {
+    const begun = performance.now();
+    const wasWoken = isWoken;
+    isWoken = false;
+    const soonMs = await work.run({ stopping: signal, log });
+    noteRound(work.name, performance.now() - begun, false);
+    // What was due is done now, as if somebody had asked for it.
+    if (wasWoken) lastAsked.note();
+    return soonMs ?? Number.POSITIVE_INFINITY;
+  };
+  const loop = async (): Promise<void> => {
+    await pauses.first();
+    while (!signal.aborted) {
+      const begun = performance.now();
+      try {
+        const soonMs = mayBegin(work, context) ? await round() : Number.POSITIVE_INFINITY;
+        failures = 0;
+        await pauses.after(begun, soonMs);
+      } catch (error) {
+        noteRound(work.name, performance.now() - begun, true);
+        failures = Math.min(failures + 1, 10);
+        log.warn({ err: error, loop: work.name, failures }, "loop round failed");
+        await pauses.afterFailures(failures);
+      }
+    }
+  };
+  const ended = loop().finally(() => listener?.close());
+  return {
+    wake: () => {
+      if (failures > 0) return;
+      isWoken = true;
+      listener?.wake();
+    },
+    stop: async () => {
+      stopping.abort();
+      listener?.wake();
+      await ended;
+    },
+  };
+}
+
+/** Those between the rounds of a loop. A wake ends one early. */
+function createPauses(
+  work: LoopWork,
+  { lastAsked, random }: LoopContext,
+  listener: Listener | null,
+  signal: AbortSignal,
+) {
   // Aborted only by the stop, which the loop looks for itself.
   const rest = (delayMs: number): Promise<void> =>
     sleep(delayMs, undefined, { signal }).catch(() => undefined);
@@ -117,44 +160,26 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
     if (listener !== null) await listener.next(delayMs);
     else await rest(delayMs);
   };
-  const failed = async (error: unknown): Promise<void> => {
-    failures = Math.min(failures + 1, 10);
-    log.warn({ err: error, loop: work.name, failures }, "loop round failed");
-    const intervalMs = work.due === undefined ? work.intervalMs : LOOK_INTERVAL_MS;
-    const pauseMs = Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures);
-    // A wake may cut the pause short, as when the database is back, but not to nothing: what fails is woken over and over.
-    const leastMs = Math.min(pauseMs, LOOK_INTERVAL_MS);
-    await rest(leastMs);
-    if (!signal.aborted && pauseMs > leastMs) await pause(pauseMs - leastMs);
-  };
-  const loop = async (): Promise<void> => {
-    await pause(untilTick(jittered(work.intervalMs, random)));
-    while (!signal.aborted) {
-      const begun = performance.now();
-      try {
-        const mayRun = mayBegin(work, context);
-        const soonMs =
-          (mayRun ? await work.run({ stopping: signal, log }) : undefined) ?? Number.POSITIVE_INFINITY;
-        const tookMs = performance.now() - begun;
-        if (mayRun) noteRound(work.name, tookMs, false);
-        failures = 0;
-        const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
-        await pause(Math.max(leastMs, Math.min(untilTick(jittered(work.intervalMs, random)), soonMs)));
-      } catch (error) {
-        noteRound(work.name, performance.now() - begun, true);
-        await failed(error);
-      }
-    }
-  };
-  const ended = loop().finally(() => listener?.close());
+  const intervalMs = (): number => untilTick(jittered(work.intervalMs, random));
   return {
-    wake: () => {
-      if (failures === 0) listener?.wake();
+    first: (): Promise<void> => pause(intervalMs()),
+    /** @param soonMs until the next round; infinity: there was nothing to do in the one that began at `begun` */
+    after: async (begun: number, soonMs: number): Promise<void> => {
+      const tookMs = performance.now() - begun;
+      const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
+      await pause(Math.max(leastMs, Math.min(intervalMs(), soonMs)));
+      if (soonMs < Number.POSITIVE_INFINITY) return;
+      const until = begun + (work.unaskedIntervalMs ?? 0);
+      while (!signal.aborted && performance.now() < until && lastAsked.at() < begun)
+        await pause(intervalMs());
     },
-    stop: async () => {
-      stopping.abort();
-      listener?.wake();
-      await ended;
+    afterFailures: async (failures: number): Promise<void> => {
+      const usualMs = work.due === undefined ? work.intervalMs : LOOK_INTERVAL_MS;
+      const pauseMs = Math.min(MAX_BACKOFF_MS, jittered(usualMs, random) * 2 ** failures);
+      // A wake may cut the pause short, as when the database is back, but not to nothing: what fails is woken over and over.
+      const leastMs = Math.min(pauseMs, LOOK_INTERVAL_MS);
+      await rest(leastMs);
+      if (!signal.aborted && pauseMs > leastMs) await pause(pauseMs - leastMs);
     },
   };
 }

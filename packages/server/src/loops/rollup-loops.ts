@@ -3,7 +3,7 @@ import { createRunCounting } from "../core/run-rollups/count-ended-runs.ts";
 import { sampleRunGauges } from "../core/run-rollups/sample-run-gauges.ts";
 import { BACKGROUND_LIMIT_MS } from "../db/session-settings.ts";
 import type { Timekeeper } from "../time/timekeeper.ts";
-import type { LoopWork } from "./loop.ts";
+import { UNASKED_INTERVAL_MS, type LoopWork } from "./loop.ts";
 
 /** Runs that end while the loop pauses share the rows that it writes. */
 const COUNT_INTERVAL_MS = 5_000;
@@ -18,6 +18,7 @@ export const rollupLoops = (
   {
     name: "count-ended-runs",
     intervalMs: COUNT_INTERVAL_MS,
+    unaskedIntervalMs: UNASKED_INTERVAL_MS,
     maxShare: COUNT_SHARE,
     run: createRunCounting({ ...context, isSettled: context.timekeeper.isSettled }),
   },

@@ -1,5 +1,5 @@
 import type { LiveIds } from "../live-ids.ts";
-import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
+import { SAFEGUARD_MS, UNASKED_INTERVAL_MS, type LoopWork } from "./loop.ts";
 import { hasDue, hasExpired, hasOverdue } from "../core/executions/execution-reads.ts";
 import { createVacuum, type VacuumContext } from "../core/executions/vacuum-executions.ts";
 import {
@@ -48,6 +48,7 @@ export function runLoops(context: RunLoopContext): LoopWork[] {
     {
       name: "vacuum-executions",
       intervalMs: VACUUM_INTERVAL_MS,
+      unaskedIntervalMs: UNASKED_INTERVAL_MS,
       run: async () => void (await vacuum.run()),
     },
     {

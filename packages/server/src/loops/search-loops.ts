@@ -1,7 +1,7 @@
 import type { ItemContext } from "../core/loop-failures/failed-items.ts";
 import { createEndedIndexer } from "../core/run-search/index-ended.ts";
 import { indexRuns } from "../core/run-search/index-runs.ts";
-import type { LoopWork } from "./loop.ts";
+import { UNASKED_INTERVAL_MS, type LoopWork } from "./loop.ts";
 import { createSpareTurns } from "./spare-turns.ts";
 
 const INTERVAL_MS = 1_000;
@@ -20,6 +20,7 @@ export function searchLoops(context: ItemContext): LoopWork[] {
     {
       name: "index-runs",
       intervalMs: IDLE_INTERVAL_MS,
+      unaskedIntervalMs: UNASKED_INTERVAL_MS,
       maxShare: INDEX_SHARE,
       run: async () => {
         const turn = nextTurn();

@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { createWakes } from "../../src/core/feeds/wakes.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { rawSql } from "../../src/db/sql.ts";
+import { createLastAsked } from "../../src/last-asked.ts";
 import { createLog } from "../../src/log.ts";
 import { startLoops, type LoopWork } from "../../src/loops/loop.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -47,6 +48,7 @@ for (const [needs, allows] of [
         ...{
           db,
           wakes,
+          lastAsked: createLastAsked(),
           clock: () => 0,
           random: Math.random,
           log: createLog("error"),

@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { createWakes } from "../../src/core/feeds/wakes.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { rawSql } from "../../src/db/sql.ts";
+import { createLastAsked } from "../../src/last-asked.ts";
 import { createLog } from "../../src/log.ts";
 import { LOOK_INTERVAL_MS, startLoops, type LoopContext, type LoopWork } from "../../src/loops/loop.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -24,7 +25,7 @@ after(async () => {
 const always = (): ReturnType<typeof rawSql> => rawSql("true");
 
 const loopContext = (wakes: LoopContext["wakes"], noteRound: LoopContext["noteRound"]): LoopContext => ({
-  ...{ db, wakes, noteRound },
+  ...{ db, wakes, noteRound, lastAsked: createLastAsked() },
   ...{ clock: () => 0, random: () => 0.5, log: createLog("silent"), leaseDurationMs: 6_000 },
   timekeeper: { hasWatched: () => true, isSettled: () => true, hear: () => undefined },
 });

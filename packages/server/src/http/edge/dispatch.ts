@@ -50,6 +50,7 @@ export function createDispatcher(
     const bodyLimit = route.rawBody?.bodyLimitBytes ?? route.bodyLimitBytes;
 
     const watchOf = createWatch(route, callers, isSecure);
+    const mayChange = route.method !== "GET" && route.keepsAlive !== true;
 
     const run = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const query = request.query as Fields;
@@ -71,6 +72,7 @@ export function createDispatcher(
       const isAudited = audit !== null && (audit.by !== "people" || isPerson(request.principal));
       const writeAudit = isAudited ? createAuditWriter(context, audit, scope, request) : null;
       const answer = await runRoute(route, call, writeAudit);
+      if (mayChange) context.lastAsked.note();
       if (facts.refusal !== null) throw facts.refusal;
       if (!("events" in answer)) return sendReply(answer, reply);
       const leave = await context.eventStreamQuota.enter(environmentId);

@@ -34,7 +34,7 @@ export type Metrics = {
 };
 
 /** How often the lag of the event loop is sampled. It is what wakes an idle server most: the default is 10 ms. */
-const LAG_SAMPLE_MS = 50;
+const LAG_SAMPLE_MS = 100;
 
 /** @param noteFailure told of each reading that failed or took too long */
 export function createMetrics(

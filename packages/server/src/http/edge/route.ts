@@ -243,6 +243,8 @@ export type Definition<
   connects?: true;
   /** Requests that stay open, where not all of them do: they end when their caller loses the right to them. */
   isWatchedFor?(body: Part<B>): boolean;
+  /** A worker calls it all the time, whether there is work or not: it says nothing of how busy the server is. */
+  keepsAlive?: true;
   /** Pages of any origin may call it; absent: only the console's own. */
   cors?: "any-origin";
   /**

@@ -134,6 +134,7 @@ export const executionRoutes: RouteDefinition[] = [
       "that lists the `deployment_checks` that it is at keeps them, and gets those again whose response was lost. While the call waits, the " +
       "worker sends heartbeats: one that is not heard for two thirds of a lease is given nothing new.",
     access: worker,
+    keepsAlive: true,
     body: LeaseRequest,
     responses: { 200: { description: "The work for the worker.", schema: LeaseResponse } },
     handle: async ({ server, scope, body, request }) => {
@@ -154,6 +155,7 @@ export const executionRoutes: RouteDefinition[] = [
     description:
       "One call for all leases. Those in `lost` are no longer this worker's: it stops them and reports nothing more.",
     access: worker,
+    keepsAlive: true,
     body: Renew,
     bodyLimitBytes: LIMITS.workerAppendBytes,
     responses: {

@@ -255,6 +255,7 @@ export const workerRoutes: RouteDefinition[] = [
       "until it is heard again; what it has is kept until another active worker of its group has been heard for as long as a lease lasts. " +
       "The answer names the secret versions of `held_secrets` that were replaced, so that no process keeps them.",
     access: worker,
+    keepsAlive: true,
     body: WorkerHeartbeat,
     responses: {
       200: {

@@ -69,6 +69,7 @@ const leaseRoutes: RouteDefinition[] = [
       "lacks, at once or after `wait` (default 25s, at most 60s). A lost response is repeated by the next poll. Entries in `lost` no longer belong " +
       "to the worker.",
     access: worker,
+    keepsAlive: true,
     body: WorkspaceLeaseRequest,
     bodyLimitBytes: LIMITS.workerAppendBytes,
     responses: { 200: { description: "The work that the worker lacks.", schema: WorkspaceLeaseResponse } },
@@ -107,6 +108,7 @@ const leaseRoutes: RouteDefinition[] = [
       "Renews all materializations of the worker. Those in `lost` no longer belong to it. `busy` prevents a stop as idle. Stops come with the poll;" +
       " `stops` repeats those that are in progress.",
     access: worker,
+    keepsAlive: true,
     body: RenewMaterializations,
     bodyLimitBytes: LIMITS.workerAppendBytes,
     responses: {
