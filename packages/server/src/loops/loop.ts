@@ -24,7 +24,10 @@ export type LoopWork = {
   needs?: "watched-silence" | "settled-time";
   /** A wake of this key begins the next round at once. */
   wakeKey?: string;
-  /** The share of the time that rounds may take: after a long one the next comes later. Default: all of it. */
+  /**
+   * The share of the time that rounds may take: after two long ones the next comes later. One alone may have waited for a database or a
+   * machine that was asleep. Default: all of it.
+   */
   maxShare?: number;
   /** @returns milliseconds until the next round when that is sooner than the interval. */
   run(round: Round): Promise<number | void>;
@@ -161,12 +164,15 @@ function createPauses(
     else await rest(delayMs);
   };
   const intervalMs = (): number => untilTick(jittered(work.intervalMs, random));
+  let lastTookMs = 0;
   return {
     first: (): Promise<void> => pause(intervalMs()),
     /** @param soonMs until the next round; infinity: there was nothing to do in the one that began at `begun` */
     after: async (begun: number, soonMs: number): Promise<void> => {
       const tookMs = performance.now() - begun;
-      const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
+      const longMs = Math.min(tookMs, lastTookMs);
+      lastTookMs = tookMs;
+      const leastMs = longMs / (work.maxShare ?? 1) - longMs;
       await pause(Math.max(leastMs, Math.min(intervalMs(), soonMs)));
       if (soonMs < Number.POSITIVE_INFINITY) return;
       const until = begun + (work.unaskedIntervalMs ?? 0);

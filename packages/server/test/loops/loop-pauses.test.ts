@@ -9,7 +9,7 @@ import { createLastAsked } from "../../src/last-asked.ts";
 import { createLog } from "../../src/log.ts";
 import { LOOK_INTERVAL_MS, startLoops, type LoopContext, type LoopWork } from "../../src/loops/loop.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 
 let database: TestDatabase;
 let db: Database;
@@ -79,4 +79,30 @@ test("a loop whose work stays due, and one that fails while it is woken, have a 
   ] as const)
     for (const [index, ms] of pausesOf(name).slice(0, 6).entries())
       assert.ok(ms > Math.min(firstMs * 2 ** index, mostMs) - 5, `${name}: ${pausesOf(name).join(", ")}`);
+});
+
+test("a loop rests for its share after two long rounds, and not after one that was held up", async () => {
+  const rounds = { "held up": 0, slow: 0, quick: 0 };
+  const work = (name: keyof typeof rounds, maxShare: number, longFrom: number, longTo: number): LoopWork => ({
+    ...{ name, maxShare, intervalMs: 20 },
+    run: async () => {
+      rounds[name] += 1;
+      if (rounds[name] >= longFrom && rounds[name] <= longTo) await letPass(200, "a round that takes long");
+    },
+  });
+  const loops = startLoops(
+    [work("held up", 1e-3, 3, 3), work("slow", 1e-3, 1, 2), work("quick", 1, 0, 0)],
+    loopContext(
+      createWakes(() => undefined),
+      () => undefined,
+    ),
+  );
+  try {
+    await until("rounds after the one that was held up", 60_000, async () => rounds["held up"] >= 4);
+    const already = rounds.quick;
+    await until("others to go on", 60_000, async () => rounds.quick >= already + 20 && rounds.slow >= 2);
+    assert.equal(rounds.slow, 2);
+  } finally {
+    await Promise.all(loops.map((loop) => loop.stop()));
+  }
 });
