@@ -10,6 +10,7 @@ import { createInnerCalls } from "../../src/http/edge/inner-calls.ts";
 import { createMetrics } from "../../src/http/edge/metrics.ts";
 import { createRateLimits } from "../../src/http/edge/rate-limits.ts";
 import type { Route } from "../../src/http/edge/route.ts";
+import { createLastAsked } from "../../src/last-asked.ts";
 import type { ServerContext } from "../../src/server-context.ts";
 import type { NewUuid } from "../../src/uuid.ts";
 
@@ -47,6 +48,7 @@ const context = {
   readiness: { isDraining: () => false },
   turns: createFairTurns(() => now),
   wakes: createWakes(() => undefined),
+  lastAsked: createLastAsked(),
 } as unknown as ServerContext;
 const app = createApp({
   addPages: () => undefined,
