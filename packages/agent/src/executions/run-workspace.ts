@@ -134,6 +134,8 @@ export class RunWorkspace {
     } catch (error) {
       if (signal.aborted || isLeaseLost(error)) return null;
       const code = error instanceof ServiceError ? error.code : "unavailable";
+      // Its workspace is being deleted, or has been: this worker hears that too.
+      if ((code === "invalid_state" || code === "not_found") && (await this.#isGoneSoon())) return null;
       return { refusal: { code, message: error instanceof Error ? error.message : String(error) } };
     }
   }

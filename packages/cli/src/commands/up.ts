@@ -42,11 +42,6 @@ function agentEnvironment(
 const withDataDir = (env: Environment, project: string): Environment =>
   env["KEELSON_DATA_DIR"] ? env : { ...env, KEELSON_DATA_DIR: join(project, ".keelson") };
 
-/** What the first start calls its project: as the configuration does, so that whoever signs in deploys to it at once. */
-async function firstProjectOf(cwd: string, isFirst: boolean): Promise<string | null> {
-  return isFirst ? await configuredProject(cwd) : null;
-}
-
 async function runAll(cli: Cli, started: Started[], ending: AbortController): Promise<void> {
   const cwd = projectFolder(cli.host.cwd, undefined);
   const env = withDataDir(cli.host.env, cwd);
@@ -55,7 +50,8 @@ async function runAll(cli: Cli, started: Started[], ending: AbortController): Pr
   const { loadConfig, loadServer } = await import("@keelson/server");
   const config = loadConfig(env);
   const isFirst = !existsSync(join(config.dataDir, "credentials.json"));
-  const firstProject = await firstProjectOf(cwd, isFirst);
+  // The first start calls its project as the configuration does, so that whoever signs in deploys to it at once.
+  const firstProject = isFirst ? await configuredProject(cwd) : null;
   const loading = loadServer();
   const bundling = bundleExamples(cwd);
   // Awaited below; a failure meanwhile is no unhandled one.

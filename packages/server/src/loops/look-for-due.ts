@@ -45,7 +45,8 @@ export function createDueLook(
   const restMs = restMsOf(context.leaseDurationMs);
   const find = async (looked: readonly DueWork[], by: number): Promise<DueWork[]> => {
     const rows = looked.map(({ due }, index) => sql`(${index}::integer, ${due(by)})`);
-    return askFor(rows, context).then((found) => looked.filter((_, index) => found.has(index)));
+    const found = await askFor(rows, context);
+    return looked.filter((_, index) => found.has(index));
   };
   let lookedAt = Number.NEGATIVE_INFINITY;
   let restsUntil = Number.NEGATIVE_INFINITY;
