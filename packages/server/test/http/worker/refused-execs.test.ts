@@ -58,3 +58,23 @@ describe("a command whose workspace the worker has lost", () => {
     assert.deepEqual(await readProgress(run), NOTHING_ENTERED);
   });
 });
+
+test("a command that never began has no outcome when its workspace is deleted: its run is to stop", async () => {
+  const { workspace, lease, leased } = await site.begun();
+  const [{ result }] = await site.worker.runs.results(lease.operation("execs", command));
+  const read = (wait: string) =>
+    site.worker.workspaces.call("/workspaces/processes/result", {
+      ...lease.fields,
+      ...{ process_id: result.value.id, wait },
+    });
+  const waiting = read("30s");
+  const deleted = await site.scene.call("DELETE", `/api/workspaces/${workspace.id}`);
+  assert.ok(deleted.status < 300, deleted.text);
+  for (const { status, body } of [await waiting, await read("0s")]) {
+    assert.deepEqual([status, body.error.code], [409, "invalid_state"]);
+    assert.match(body.error.message, /deleted/);
+  }
+  await site.worker.workspaces.stopped(leased);
+  const late = await read("0s");
+  assert.deepEqual([late.status, late.body.error.code], [404, "not_found"]);
+});

@@ -338,24 +338,6 @@ describe("a command of a run", () => {
     assert.equal((await stopping).status, 200);
   });
 
-  test("that never began has no outcome when its workspace is deleted: its run is to stop", async () => {
-    const { workspace, lease, leased } = await site.begun();
-    const [{ result }] = await site.worker.runs.results(
-      lease.operation("execs", { position: 1, ...command }),
-    );
-    const { id } = result.value;
-    const waiting = read(lease, id, "30s");
-    const deleted = await site.scene.call("DELETE", `/api/workspaces/${workspace.id}`);
-    assert.ok(deleted.status < 300, deleted.text);
-    for (const answer of [await waiting, await read(lease, id)]) {
-      assert.deepEqual([answer.status, answer.body.error.code], [409, "invalid_state"]);
-      assert.match(answer.body.error.message, /deleted/);
-    }
-    await site.worker.workspaces.stopped(leased);
-    const late = await read(lease, id);
-    assert.deepEqual([late.status, late.body.error.code], [404, "not_found"]);
-  });
-
   test("that cannot be made is an outcome of the call", async () => {
     const { lease } = await site.begun();
     const outcomes = await site.worker.runs.results(
