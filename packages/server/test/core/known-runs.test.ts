@@ -186,7 +186,7 @@ test("a call for work asks for none of these where they are known", () =>
     await scene.server.db.query(sql`UPDATE executions SET ready = false`);
     const costOf = async (areRunsKnown: boolean): Promise<number> => {
       const [statement] = await recordOwnQueries(async () => {
-        await findLeaseState(scene.server.db, workerId, randomUUID(), areRunsKnown);
+        await findLeaseState(scene.server.db, workerId, randomUUID(), { areRunsKnown, asksForOthers: false });
       });
       assert.ok(statement);
       return (await readPlan(scene.server.db, statement)).blocks;

@@ -147,11 +147,10 @@ async function leaseUntil(
     try {
       const free = limit ?? 0;
       // What it would be told besides runs, its own key wakes it for.
-      const restMs = free === 0 || news.forWorker ? 0 : context.recentLooks.restMs(call);
-      const isResting = restMs > 0 && restMs < remainingMs;
-      const answer = isResting
-        ? onlyRuns([])
-        : { ...(await look(context, call, limit, worker, news)), draining };
+      const restMs = news.forWorker ? 0 : restMsOf(context, call, worker, free);
+      const isResting = restMs === UNTIL_TOLD || (restMs > 0 && restMs < remainingMs);
+      const found = isResting ? onlyRuns([]) : await look(context, call, limit, worker, news);
+      const answer = { ...found, draining };
       if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
       const lookAgainMs = isResting ? restMs : lookAgainIn(context, workerGroupId, { lookedAt, toldAt });
       const againInMs = free === 0 ? pauseMs : lookAgainMs;
@@ -170,6 +169,20 @@ async function leaseUntil(
     }
   }
 }
+
+/** Milliseconds from now: a look before would find nothing. */
+function restMsOf(
+  { recentLooks }: LeaseContext,
+  call: LeaseCall,
+  { othersWait, workspaceRunsWait, isolatedRunsWait }: LeaseState,
+  free: number,
+): number {
+  // Asked once more: whoever told of something since the worker was read was not waited for by then.
+  if (!(othersWait || workspaceRunsWait || isolatedRunsWait) && recentLooks.isUntold(call)) return UNTIL_TOLD;
+  return free === 0 ? 0 : recentLooks.restMs(call);
+}
+
+const UNTIL_TOLD = Number.POSITIVE_INFINITY;
 
 /** Milliseconds from now; infinity: a look that found nothing need not be repeated before there is a wake. */
 function lookAgainIn(
@@ -192,10 +205,13 @@ async function listGiven(
 }
 
 async function requireActiveWorker(
-  { db, readyFronts }: LeaseContext,
-  { workerId, leaseRequestId }: LeaseCall,
+  { db, readyFronts, recentLooks }: LeaseContext,
+  { workerId, workerGroupId, leaseRequestId }: LeaseCall,
 ): Promise<LeaseState> {
-  const worker = await findLeaseState(db, workerId, leaseRequestId, readyFronts.areKnown());
+  const worker = await findLeaseState(db, workerId, leaseRequestId, {
+    areRunsKnown: readyFronts.areKnown(),
+    asksForOthers: recentLooks.isUntold({ workerId, workerGroupId }),
+  });
   if (worker === null || worker.status === "registered") {
     throw new DomainError("invalid_state", "The worker is not active; call activate first.");
   }
@@ -214,7 +230,7 @@ async function look(
 ): Promise<Omit<LeaseAnswer, "draining">> {
   const { db, clock } = context;
   const now = clock();
-  const foundAll = context.recentLooks.begin(call);
+  const sawAll = context.recentLooks.begin(call);
   const { executions, isAll } =
     limit === 0 || limit === null ? NOTHING : await claim(context, call, limit, worker, now);
   // Told once when they come; a worker that missed it learns of them with its next renewal.
@@ -237,7 +253,7 @@ async function look(
           limit: 1,
         });
   // A check whose answer is lost is given again to a worker that does not name it.
-  if (isAll && deploymentChecks.length === 0) foundAll();
+  if (isAll && deploymentChecks.length === 0) sawAll({ foundSome: executions.length > 0 });
   return { ...ends, executions, resumptions, deploymentChecks };
 }
 

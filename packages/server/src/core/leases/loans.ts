@@ -39,14 +39,15 @@ export function createLoans(context: LoanContext): Loans {
     if (poll === undefined) return;
     const loan: Loan = { poll, executions: [], delivered: () => undefined };
     loans.push(loan);
-    const foundAll = context.recentLooks.begin(poll);
+    const sawAll = context.recentLooks.begin(poll);
     const { executions, isAll } = await claimReady(
       { ...context, db: tx },
       { ...poll, limit: poll.free, now },
     );
     loan.executions = executions;
     // That it got nothing does not say that there is nothing: somebody may be draining the worker.
-    if (isAll && executions.length > 0) loan.delivered = () => foundAll(OWN_WAKES);
+    if (isAll && executions.length > 0)
+      loan.delivered = () => sawAll({ foundSome: true, ownWakes: OWN_WAKES });
   };
 
   return {

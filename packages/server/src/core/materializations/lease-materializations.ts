@@ -15,7 +15,7 @@ import {
 } from "../processes/look-for-processes.ts";
 import { listWaitingFor } from "../processes/process-reads.ts";
 import { silentAfterMs } from "../workers/silence-reads.ts";
-import { findWorkerStatus } from "../workers/lease-state-reads.ts";
+import { findWorkerStatus, findWorkspaceState, type LeaseState } from "../workers/lease-state-reads.ts";
 import type { Given, LivePlace, WorkspacePoll, WorkspacePolls } from "../processes/workspace-polls.ts";
 import { noteIsolation } from "../workers/note-isolation.ts";
 import { adoptUncommitted, claimMaterializations } from "./materialization-writes.ts";
@@ -126,6 +126,7 @@ async function pollUntil(
   signal: AbortSignal,
 ): Promise<{ isFound: boolean; answer: WorkspaceLeaseAnswer }> {
   const begun = performance.now();
+  let isTold = false;
   for (let isFirst = true; ; isFirst = false) {
     const remainingMs = Math.max(0, call.waitMs - (performance.now() - begun));
     const ended = new AbortController();
@@ -138,13 +139,13 @@ async function pollUntil(
     ]);
     try {
       const [{ live, ...found }] = await Promise.all([
-        look(context, call),
+        look(context, call, isTold),
         isFirst ? noteIsolation(context.db, call.workerId, call.isolation) : undefined,
       ]);
       const answer = withGiven(found, poll.take(), call);
       if (call.beginsGiven) poll.beginsIn(live);
       if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return { isFound: true, answer };
-      await Promise.race([woken, poll.given()]);
+      isTold = (await Promise.race([woken, poll.given()])) === true;
       const given = withGiven(answer, poll.take(), call);
       if (!isEmpty(given)) return { isFound: false, answer: given };
     } finally {
@@ -153,14 +154,25 @@ async function pollUntil(
   }
 }
 
-async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: Uuid<"wkr">): Promise<void> {
-  const status = await findWorkerStatus(db, workerId);
+function requireActive(status: LeaseState["status"] | null): void {
   if (status === null || status === "registered")
     throw new DomainError("invalid_state", "The worker is not active; call activate first.");
 }
 
+/** A worker that has nothing and was told of nothing lacks nothing, most often: one statement says so. */
+async function look(
+  context: WorkspaceLeaseContext,
+  call: WorkspaceLeaseCall,
+  isTold: boolean,
+): Promise<Look> {
+  if (isTold || call.held.length + call.quarantined.length > 0) return lookForAll(context, call);
+  const worker = await findWorkspaceState(context.db, call.workerId);
+  requireActive(worker?.status ?? null);
+  return worker?.someAreThere === true ? lookForAll(context, call) : { ...NOTHING, live: [] };
+}
+
 /** Statements go beside each other where none needs what another gives: somebody waits for the answer. */
-async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): Promise<Look> {
+async function lookForAll(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): Promise<Look> {
   const { db, clock, leaseDurationMs } = context;
   const { workerId, workerGroupId, isolation, limit, calledAt } = call;
   const now = clock();
@@ -171,18 +183,19 @@ async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): P
   };
   const quarantined = decodeAll(call.quarantined);
   if (quarantined.length > 0) {
-    await requireActiveWorker(context, workerId);
+    requireActive(await findWorkerStatus(db, workerId));
     await adoptUncommitted(db, { workerId, workerGroupId }, quarantined, now);
     await takeBackLost(context, { workerId, workerGroupId }, quarantined, claim);
   }
-  const [, processes, claimed, rows] = await Promise.all([
-    requireActiveWorker(context, workerId),
+  const [status, processes, claimed, rows] = await Promise.all([
+    findWorkerStatus(db, workerId),
     // What is said of a process is checked by the epoch when it is begun.
     lookForProcesses(context, workerId, call.held),
     // One statement, which is a transaction of its own.
     limit > 0 ? claimMaterializations(db, claim) : [],
     listHeldMaterializations(db, workerId),
   ]);
+  requireActive(status);
   const known = new Map(call.held.map((item) => [keyOf(item.materializationId, item.epoch), item]));
   const isKnown = (row: MaterializationRow) => known.get(keyOf(encodeId("mat", row.id), row.epoch));
   const stops = rows.filter((row) => row.status === "stopping" && isKnown(row)?.stopping === false);
