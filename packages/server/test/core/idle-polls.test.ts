@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { decodeId, encodeId, type Uuid } from "@keelson/contract";
 import { createWakes } from "../../src/core/feeds/wakes.ts";
+import type { LeaseAnswer } from "../../src/core/leases/lease-executions.ts";
+import { wakeKeys } from "../../src/core/feeds/wake-keys.ts";
 import { leaseMaterializations } from "../../src/core/materializations/lease-materializations.ts";
 import { createWorkspacePolls } from "../../src/core/processes/workspace-polls.ts";
 import { createDeployment } from "../support/deploy.ts";
@@ -15,6 +17,7 @@ import { workspaceCalls } from "../support/workspaces.ts";
 
 let scene: RunScene;
 let calls: LeaseCalls;
+const workerId = () => decodeId("wkr", scene.worker.id) as Uuid<"wkr">;
 before(async () => {
   scene = await startRunScene({ tasks: [{ id: "plain" }] });
   calls = await leaseCallsOf(scene);
@@ -22,35 +25,34 @@ before(async () => {
 after(() => scene.stop());
 
 describe("a worker that polls again for runs", () => {
-  /** A poll that does not wait: what it got, and what it asked. */
-  async function poll(server: LeaseServer, limit = 4) {
-    let found = { runs: 0, checks: 0 };
+  /** What a poll asked until it was open. It waits for a moment, and finds nothing. */
+  async function openOnce(server: LeaseServer): Promise<{ asked: number; looks: number }> {
+    let answer: Promise<LeaseAnswer> | undefined;
     const asked = await recordOwnQueries(async () => {
-      const { executions, deploymentChecks } = await server.lease({ limit, waitMs: 0 });
-      found = { runs: executions.length, checks: deploymentChecks.length };
+      answer = server.lease({ limit: 4, waitMs: 50 });
+      await server.untilOpen();
     });
-    return { ...found, asked: asked.length, looks: asked.filter(({ text }) => CLAIM.test(text)).length };
+    assert.deepEqual((await answer)?.executions, []);
+    return { asked: asked.length, looks: asked.filter(({ text }) => CLAIM.test(text)).length };
   }
 
   test("asks once whether there is anything, while it is told of nothing", async () => {
-    const server = await calls.begin();
-    assert.deepEqual(await poll(server), { runs: 0, checks: 0, asked: 3, looks: 1 });
+    const server = await calls.begin({ nowMs: () => performance.now() });
+    assert.deepEqual(await openOnce(server), { asked: 3, looks: 1 });
     for (let again = 0; again < 2; again += 1)
-      assert.deepEqual(await poll(server), { runs: 0, checks: 0, asked: 1, looks: 0 });
-    // One that takes none is told of deployments alone.
-    assert.deepEqual(await poll(server, 0), { runs: 0, checks: 0, asked: 1, looks: 0 });
+      assert.deepEqual(await openOnce(server), { asked: 1, looks: 0 });
   });
 
   test("looks when it was told, though nothing is there", async () => {
-    const server = await calls.begin();
-    await poll(server);
+    const server = await calls.begin({ nowMs: () => performance.now() });
+    await openOnce(server);
     server.wake();
-    assert.equal((await poll(server)).looks, 1);
+    assert.equal((await openOnce(server)).looks, 1);
   });
 
   test("looks when somebody tells it between its question and its wait", async () => {
-    const server = await calls.begin();
-    await poll(server);
+    const server = await calls.begin({ nowMs: () => performance.now() });
+    await openOnce(server);
     const { wakes } = server.context;
     let isTold = false;
     server.context.wakes = {
@@ -61,19 +63,30 @@ describe("a worker that polls again for runs", () => {
         return wakes.wait(...given);
       },
     };
-    assert.equal((await poll(server)).looks, 1);
+    assert.equal((await openOnce(server)).looks, 1);
+  });
+
+  test("hears at once what it was told of itself between two calls", async () => {
+    const server = await calls.begin({ nowMs: () => performance.now() });
+    await openOnce(server);
+    server.context.wakes.wakeLocal(wakeKeys.worker(workerId()));
+    const asked = await recordOwnQueries(async () => void (await server.lease({ limit: 4, waitMs: 0 })));
+    assert.ok(
+      asked.some(({ text }) => /status = 'cancel_requested'/.test(text)),
+      "nobody looked for that",
+    );
   });
 
   test("gets a run that nobody told of", async () => {
-    const server = await calls.begin();
-    await poll(server);
+    const server = await calls.begin({ nowMs: () => performance.now() });
+    await openOnce(server);
     await server.addOne();
-    assert.equal((await poll(server)).runs, 1);
+    assert.equal((await server.lease({ limit: 4 })).executions.length, 1);
   });
 
   test("is open for a run that is started while it waits", async () => {
-    const server = await calls.begin();
-    await poll(server);
+    const server = await calls.begin({ nowMs: () => performance.now() });
+    await openOnce(server);
     const answer = server.lease({ limit: 4 });
     await server.untilOpen();
     await server.addOne();
@@ -82,17 +95,17 @@ describe("a worker that polls again for runs", () => {
   });
 
   test("gets a deployment to check that nobody told of", async () => {
-    const server = await calls.begin();
-    await poll(server);
+    const server = await calls.begin({ nowMs: () => performance.now() });
+    await openOnce(server);
     await createDeployment(scene.server, { tasks: [] });
-    assert.equal((await poll(server)).checks, 1);
+    assert.equal((await server.lease({ limit: 4 })).deploymentChecks.length, 1);
   });
 });
 
 describe("a worker that polls again for workspaces", () => {
   const wakes = createWakes(() => undefined);
   const calling = () => ({
-    workerId: decodeId("wkr", scene.worker.id) as Uuid<"wkr">,
+    workerId: workerId(),
     workerGroupId: calls.ready.workerGroupId,
     ...({ calledAt: scene.clock.now(), limit: 1, isolation: "process", held: [], quarantined: [] } as const),
     beginsGiven: true,

@@ -5,6 +5,10 @@ import pg from "pg";
 /** The statement by which a lease call looks for runs. */
 export const CLAIM = /INSERT INTO lease_requests[\s\S]*FROM claimed/;
 
+/** The read of the worker before it: a call for which nothing waits need not look. */
+const READ = / AS others_wait/;
+const WAIT = ["othersWait", "workspaceRunsWait", "isolatedRunsWait"];
+
 const seen = new Set<unknown>();
 const waiting = new Map<string, () => void>();
 
@@ -14,9 +18,14 @@ const { query } = client;
 client.query = function (this: pg.Client, ...given: unknown[]) {
   const answer = query.apply(this, given);
   const [config] = given as [{ text?: unknown; values?: readonly unknown[] }];
-  if (typeof config?.text === "string" && CLAIM.test(config.text) && answer instanceof Promise)
-    void answer.then(
-      () => note(config.values ?? []),
+  if (typeof config?.text !== "string" || !(answer instanceof Promise)) return answer;
+  const isClaim = CLAIM.test(config.text);
+  if (isClaim || READ.test(config.text))
+    void (answer as Promise<{ rows: Record<string, unknown>[] }>).then(
+      ({ rows: [worker] }) => {
+        if (isClaim || (worker !== undefined && !WAIT.some((kind) => worker[kind] !== false)))
+          note(config.values ?? []);
+      },
       () => undefined,
     );
   return answer;

@@ -148,7 +148,8 @@ async function leaseUntil(
       const free = limit ?? 0;
       // What it would be told besides runs, its own key wakes it for.
       const restMs = news.forWorker ? 0 : restMsOf(context, call, worker, free);
-      const isResting = restMs === UNTIL_TOLD || (restMs > 0 && restMs < remainingMs);
+      // The last look is one: what the worker was told of between two calls is heard a moment after this.
+      const isResting = remainingMs > 0 && restMs > 0 && (restMs === UNTIL_TOLD || restMs < remainingMs);
       const found = isResting ? onlyRuns([]) : await look(context, call, limit, worker, news);
       const answer = { ...found, draining };
       if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
