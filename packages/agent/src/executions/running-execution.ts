@@ -99,6 +99,8 @@ export class RunningExecution {
     this.channel = context.reporter.open(execution, {
       onLogsSent: () => this.#paceOutput(),
       onLost: () => this.lose(),
+      // Its code has nothing to finish there.
+      onWorkspaceLost: () => this.#halt("workspace_gone", 0),
       onRefused: (kind, reason) => this.#refused(kind, reason),
       onClosed: () => context.onClosed(this),
     });

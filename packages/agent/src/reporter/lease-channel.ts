@@ -45,6 +45,8 @@ export type ChannelListener = {
   onLogsSent(): void;
   /** The lease is no longer this worker's. */
   onLost(): void;
+  /** The run's workspace is no longer this worker's, and maybe its lease. The command that was refused has no effect. */
+  onWorkspaceLost(): void;
   /** The server refused an operation for a reason of its own; everything later of this lease was withdrawn. */
   onRefused(kind: OperationKind, reason: string): void;
   /** The release was applied, or can no longer be. */

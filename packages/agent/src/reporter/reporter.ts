@@ -172,11 +172,7 @@ export class Reporter {
     const { channel, kind, sequence } = operation;
     if (channel.dropped || operation.withdrawn) return;
     if (error === null) return channel.applied(operation, result);
-    if (error.code === "lease_lost") {
-      channel.drop();
-      channel.listener.onLost();
-      return;
-    }
+    if (error.code === "lease_lost") return this.#lose(operation);
     this.#options.logger.warn(
       { leaseId: channel.leaseId, kind, sequence, code: error.code, reason: error.message },
       "an operation was refused",
@@ -189,6 +185,18 @@ export class Reporter {
     }
     channel.rewindTo(sequence);
     channel.listener.onRefused(kind, `${error.code}: ${error.message}`);
+  }
+
+  /** A command is refused like this also when its run has lost the workspace alone: the lease may be there, to be handed back. */
+  #lose(operation: QueuedOperation): void {
+    const { channel, kind } = operation;
+    if (kind !== "execs" || channel.released) {
+      channel.drop();
+      channel.listener.onLost();
+      return;
+    }
+    this.#queue = [...channel.moveUp(this.#withdraw(operation)), ...this.#queue];
+    channel.listener.onWorkspaceLost();
   }
 
   /** Takes back what a lease made after this operation: it was refused with it, or is not sent yet. */

@@ -107,6 +107,7 @@ export class Execution {
     const channel = worker.reporter.open(leased, {
       onLogsSent: () => undefined,
       onLost: () => this.#died.reject(new Error("The lease is lost.")),
+      onWorkspaceLost: () => this.#died.reject(new Error("The workspace is lost.")),
       onRefused: (kind, reason) => this.#died.reject(new Error(`The server refused ${kind}: ${reason}`)),
       onClosed: () => this.#closed.resolve(),
     });

@@ -271,14 +271,18 @@ async function isOver(run: Body, workspace: string): Promise<Body> {
   return seen;
 }
 
-test("a run whose workspace is deleted ends, and says so", async () => {
+// Their commands have come to different points by then: asked for, waiting to begin, begun.
+test("runs whose workspaces are deleted end, and say so", async () => {
   await startAgent();
-  const { id: workspace } = await site.create();
-  const run = await start("leave", { workspace_id: workspace });
-  await until("the run is under way", 90_000, async () => (await getRun(run)).metadata.isReady === true);
-  const deleted = await site.call(site.url, "DELETE", `/api/workspaces/${workspace}`);
-  assert.ok(deleted.status < 300, JSON.stringify(deleted.body));
-  const { status, failure } = await isOver(run, workspace);
-  assert.equal(status, "failed");
-  assert.deepEqual([failure.retryable, /deleted/.test(failure.message)], [false, true], failure.message);
+  const endOne = async (): Promise<void> => {
+    const { id: workspace } = await site.create();
+    const run = await start("leave", { workspace_id: workspace });
+    await until("a run is under way", 90_000, async () => (await getRun(run)).metadata.isReady === true);
+    const deleted = await site.call(site.url, "DELETE", `/api/workspaces/${workspace}`);
+    assert.ok(deleted.status < 300, JSON.stringify(deleted.body));
+    const { status, failure } = await isOver(run, workspace);
+    assert.equal(status, "failed");
+    assert.deepEqual([failure.retryable, /deleted/.test(failure.message)], [false, true], failure.message);
+  };
+  await Promise.all([endOne(), endOne(), endOne()]);
 });
