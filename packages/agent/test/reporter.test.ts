@@ -128,6 +128,20 @@ test("a run whose command is refused with its workspace hands its lease back, af
   sent[1]?.answer();
 });
 
+test("a run with two such commands hands its lease back as well", async () => {
+  const { open, sent, reports } = openReporter();
+  const channel = open("a", { onWorkspaceLost: () => channel.release(REJECTED, AT) });
+  channel.call(COMMAND, AT, never);
+  channel.call({ ...COMMAND, position: 2 }, AT, never);
+  await reports(1);
+  sent[0]?.answer({ execs: "lease_lost" });
+  await reports(2);
+  sent[1]?.answer({ execs: "lease_lost", release: "invalid_state" });
+  assert.deepEqual(await reports(3), [["execs a", "execs a"], ["execs a", "release a"], ["release a"]]);
+  assert.deepEqual(sent[2]?.sequences, [1]);
+  sent[2]?.answer();
+});
+
 test("a run that has ended before its command is refused so is lost", async () => {
   const { reporter, open, sent, reports } = openReporter();
   let isLost = false;

@@ -190,7 +190,9 @@ export class Reporter {
   /** A command is refused like this also when its run has lost the workspace alone: the lease may be there, to be handed back. */
   #lose(operation: QueuedOperation): void {
     const { channel, kind } = operation;
-    if (kind !== "execs" || channel.released) {
+    // Of several commands the first has had the lease handed back already.
+    const isOver = channel.released && channel.outcome() !== "rejected";
+    if (kind !== "execs" || isOver) {
       channel.drop();
       channel.listener.onLost();
       return;
