@@ -15,6 +15,7 @@ import { listLeases } from "./core/executions/execution-reads.ts";
 import { createReadyFronts, type ReadyFrontsOptions } from "./core/executions/ready-fronts.ts";
 import type { KnownRuns } from "./core/executions/known-runs.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
+import { createWrittenExecutions } from "./core/executions/written-executions.ts";
 import { createRecentLooks } from "./core/leases/recent-looks.ts";
 import { listActive } from "./core/processes/process-reads.ts";
 import { createWorkspacePolls } from "./core/processes/workspace-polls.ts";
@@ -202,11 +203,11 @@ async function requireCell({ cell: wanted }: Config, db: Database): Promise<stri
   );
 }
 
-/** What is remembered of live rows while dead ones cannot be removed. */
+/** What is remembered of live rows: what this server wrote last, and more while dead ones cannot be removed. */
 function createKnownRows(
   parts: Pick<ReadyFrontsOptions, "db" | "clock" | "knownRuns">,
   log: Logger,
-): Pick<ServerContext, "readyFronts" | "liveLeases" | "liveProcesses"> {
+): Pick<ServerContext, "writtenExecutions" | "readyFronts" | "liveLeases" | "liveProcesses"> {
   const { db, clock } = parts;
   const liveLeases = createLiveIds({ clock, list: (before, live) => listLeases(db, before, live) });
   const liveProcesses = createLiveIds({ clock, list: (before, live) => listActive(db, before, live) });
@@ -215,7 +216,8 @@ function createKnownRows(
     liveProcesses.hold(isHeld);
     logHeldRows(log, isHeld);
   };
-  return { readyFronts: createReadyFronts({ ...parts, noteHeld }), liveLeases, liveProcesses };
+  const readyFronts = createReadyFronts({ ...parts, noteHeld });
+  return { writtenExecutions: createWrittenExecutions(), readyFronts, liveLeases, liveProcesses };
 }
 
 const logHeldRows = (log: Logger, isHeld: boolean): void =>

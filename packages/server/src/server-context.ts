@@ -7,6 +7,7 @@ import type { ClaimStarts } from "./core/executions/claim-starts.ts";
 import type { RecentLooks } from "./core/leases/recent-looks.ts";
 import type { ReadyFronts } from "./core/executions/ready-fronts.ts";
 import type { LeasedExecution } from "./core/executions/execution.ts";
+import type { WrittenExecutions } from "./core/executions/written-executions.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
 import type { WorkspacePolls } from "./core/processes/workspace-polls.ts";
 import type { Frames } from "./http/edge/event-stream.ts";
@@ -59,6 +60,7 @@ export type ServerContext = {
   claimStarts: ClaimStarts;
   recentLooks: RecentLooks;
   readyFronts: ReadyFronts;
+  writtenExecutions: WrittenExecutions;
   /** Of workers, while an old snapshot is held. */
   liveLeases: LiveIds;
   /** Active ones, of environments, while an old snapshot is held. */

@@ -170,7 +170,7 @@ export const loopWorks = (
 function listenForOthers(
   db: Database,
   log: Logger,
-  { credentialCache, wakes, timekeeper }: ServerContext,
+  { credentialCache, writtenExecutions, wakes, timekeeper }: ServerContext,
   notifier: WakeNotifier,
 ): Listener {
   const hearEverything = (): void => {
@@ -187,10 +187,13 @@ function listenForOthers(
     },
     onGap: () => {
       db.isHeardAgain();
+      writtenExecutions.forgetAll();
       hearEverything();
     },
     onTime: timekeeper.hear,
     onConnectionLost: (error, wasHearing) => {
+      // Another PostgreSQL may take the place of the one that wrote them, and gives the same numbers to other transactions.
+      writtenExecutions.forgetAll();
       if (wasHearing) db.connectionsAreSuspect();
       log.warn({ err: error }, "listening connection lost");
     },

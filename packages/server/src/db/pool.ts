@@ -7,7 +7,7 @@ import { createCommitWatch } from "./commit-watch.ts";
 import { isSilence } from "./connection-error.ts";
 import { createConnections } from "./connections.ts";
 import { runAgain } from "./run-again.ts";
-import { isChange, type Queryable, toQuery, type Tx, within } from "./queryable.ts";
+import { isChange, type Queryable, type Teller, toQuery, type Tx, within } from "./queryable.ts";
 import {
   MAINTENANCE_LIMIT_MS,
   makeTransactionOurs,
@@ -52,6 +52,8 @@ export interface DatabaseOptions {
 export interface Database extends Queryable {
   /** URL for connections that must not go through a pooler. */
   readonly directUrl: string;
+  /** Tells at once: of what a statement has changed that was a transaction by itself. */
+  readonly told: Teller;
   /**
    * Runs `work` in a transaction and commits. After a serialization failure or a deadlock it is run again from the start,
    * so it must have no effect outside the transaction. Nothing in it waits for the network.
@@ -111,6 +113,7 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   return {
     directUrl: options.directUrl ?? options.url,
+    told: { note, wake: (key, upTo = Number.POSITIVE_INFINITY) => wake(key, upTo) },
     query<Row extends object>(statement: Sql): Promise<Row[]> {
       // A role's own isolation holds where a pooler keeps ours away, and a standby cancels reads that are in its way.
       return runAgain(() => queryOnce<Row>(statement));

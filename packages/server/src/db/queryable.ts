@@ -11,21 +11,24 @@ export interface Queryable {
   query<Row extends object = Record<string, unknown>>(statement: Sql): Promise<Row[]>;
 }
 
-/** A transaction that is open. It ends with the function that received it. */
-export interface Tx extends Queryable {
+/** Tells of what is durable. */
+export interface Teller {
+  /**
+   * Wakes whoever waits for the key, here and on other servers. `upTo`: the cursor of what is new, when nothing else is.
+   */
+  wake(key: string, upTo?: number): void;
+  /** Tells the metrics of something. */
+  note(fact: NotedFact): void;
+}
+
+/** A transaction that is open. It ends with the function that received it. What it tells is told once it is durable: nothing when it is rolled back. */
+export interface Tx extends Queryable, Teller {
   readonly isTransaction: true;
   /**
    * Runs a statement whose rows nobody asks for. Resolves when it is sent, and what follows is sent behind it: when it fails, the next
    * statement rejects with its error, or the transaction does. It costs no round trip of its own.
    */
   send(statement: Sql): Promise<void>;
-  /**
-   * Wakes whoever waits for the key, here and on other servers, once this is durable; nobody when it is rolled back. `upTo`: the
-   * cursor of what is new, when nothing else is.
-   */
-  wake(key: string, upTo?: number): void;
-  /** Tells the metrics of something, once this is durable; nothing when it is rolled back. */
-  note(fact: NotedFact): void;
 }
 
 /** What may leave something to be flushed, and confirmed. A locking clause in a WITH is taken for a change, too, which costs little. */

@@ -8,7 +8,7 @@ import { canIsolate } from "../workers/isolation-reads.ts";
 import { isGivenUp, type Watch } from "../workers/silence-reads.ts";
 import type { Among, LiveRow } from "../../live-ids.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
-import type { Execution, ExecutionKey } from "./execution.ts";
+import type { Execution, ExecutionKey, RowVersion } from "./execution.ts";
 
 const COLUMNS = rawSql(`
   e.environment_id, e.run_id, e.worker_group_id, e.status, e.ready, e.priority, e.workspace_id, e.required_isolation, e.queue,
@@ -21,13 +21,16 @@ const COLUMNS = rawSql(`
   e.end_awaited, e.journal_sequence, e.journal_bytes,
   e.wait_count, e.active_ms, e.resumed_at, e.setbacks`);
 
+/** With the version that it has once this transaction has written it. */
+export type LockedExecution = Execution & { nextVersion: RowVersion };
+
 /**
  * Locks live rows in key order, which every transaction that locks several keeps, so that two never wait for each other.
  * Found by two lists, not by a join with pairs: run ids are unique, so an environment of one key has no run of another.
  */
-export function lockExecutions(tx: Tx, keys: readonly ExecutionKey[]): Promise<Execution[]> {
-  return tx.query<Execution>(sql`
-    SELECT ${COLUMNS}
+export function lockExecutions(tx: Tx, keys: readonly ExecutionKey[]): Promise<LockedExecution[]> {
+  return tx.query<LockedExecution>(sql`
+    SELECT ${COLUMNS}, pg_current_xact_id()::xid::text AS next_version
     FROM executions e
     WHERE ${amongRuns(keys)}
     ORDER BY e.environment_id, e.run_id

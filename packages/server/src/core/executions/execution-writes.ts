@@ -1,13 +1,21 @@
 import type { Uuid } from "@keelson/contract";
 import { CLOCK_LEAD_MS } from "../../clock.ts";
-import { joinByKey } from "../../db/join-by-key.ts";
+import { joinByKey, lockByKey } from "../../db/join-by-key.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { firstShard } from "../count-shards.ts";
 import { MAX_LEASE_MS } from "../workers/worker.ts";
 import { eventsToStore, type EventRow } from "../run-events/run-event.ts";
-import type { Added, Change, Execution, ExecutionKey, NewJournalEntry, NewLogChunk } from "./execution.ts";
+import type {
+  Added,
+  Change,
+  Execution,
+  ExecutionKey,
+  NewJournalEntry,
+  NewLogChunk,
+  RowVersion,
+} from "./execution.ts";
 import { amongRuns } from "./execution-reads.ts";
 import { sightingParts } from "./sighting-writes.ts";
 
@@ -38,26 +46,71 @@ function countDeltas(changes: readonly Change[]): CountDelta[] {
  * without rows are left out, so a few texts are prepared for the mixes that occur.
  */
 export async function writeChanges(tx: Tx, changes: readonly Change[], added: Added = {}): Promise<void> {
-  const { logs = [], journal = [] } = added;
+  const parts = partsOf(changes, added, ALWAYS);
+  if (parts.length > 0) await tx.send(sql`WITH ${joinSql(parts, ", ")} SELECT 1`);
+}
+
+/** @param when the condition under which anything is written */
+function partsOf(changes: readonly Change[], { logs = [], journal = [] }: Added, when: Sql): Sql[] {
   const live = changes.filter((change) => change.ending === null);
   const ended = changes.filter(hasEnded);
   const eventful = changes.filter((change) => change.events.length > 0);
   for (const change of eventful) change.execution.eventSequence += change.events.length;
   const events = eventful.flatMap(toEventRows);
   const deltas = countDeltas(changes);
-  const parts = [
-    ...(live.length > 0 ? [updateLive(live)] : []),
-    ...(ended.length > 0 ? [insertEnded(ended)] : []),
-    ...(ended.some(({ execution }) => execution.endAwaited) ? [insertAwaited(ended)] : []),
-    ...(ended.some(({ execution }) => execution.waitCount > 0) ? [cancelWaits(ended)] : []),
-    ...(journal.length > 0 ? [journalPart(journal)] : []),
-    ...(events.length > 0 ? [insertEvents(events)] : []),
-    ...(logs.length > 0 ? [insertLogs(logs)] : []),
-    ...(deltas.length > 0 ? [addCounts(deltas)] : []),
+  return [
+    ...(live.length > 0 ? [updateLive(live, when)] : []),
+    ...(ended.length > 0 ? [insertEnded(ended, when)] : []),
+    ...(ended.some(({ execution }) => execution.endAwaited) ? [insertAwaited(ended, when)] : []),
+    ...(ended.some(({ execution }) => execution.waitCount > 0) ? [cancelWaits(ended, when)] : []),
+    ...(journal.length > 0 ? [journalPart(journal, when)] : []),
+    ...(events.length > 0 ? [insertEvents(events, when)] : []),
+    ...(logs.length > 0 ? [insertLogs(logs, when)] : []),
+    ...(deltas.length > 0 ? [addCounts(deltas, when)] : []),
     ...(ended.some(({ errorGroup }) => errorGroup !== null) ? sightingParts(ended) : []),
   ];
-  if (parts.length > 0) await tx.send(sql`WITH ${joinSql(parts, ", ")} SELECT 1`);
 }
+
+const ALWAYS = sql`true`;
+
+/** Of the statement that has the CTE `unchanged`. */
+const UNCHANGED = sql`(SELECT holds FROM unchanged)`;
+
+/**
+ * The same in one statement that is a transaction by itself, for changes that were decided on rows that nobody has locked since: it
+ * locks them, and writes nothing when one is not as it was.
+ *
+ * @param versions of the rows, as they were decided on
+ * @returns the version of the rows that are left; null when nothing was written
+ */
+export async function writeIfUnchanged(
+  db: Queryable,
+  changes: readonly Change[],
+  added: Added,
+  versions: ReadonlyMap<Uuid<"run">, RowVersion>,
+): Promise<RowVersion | null> {
+  const keys = changes.map(({ execution }) => execution).sort(byKey);
+  const parts = [lockUnchanged(keys, versions), ...partsOf(changes, added, UNCHANGED)];
+  const [row] = await db.query<{ version: RowVersion | null }>(sql`
+    WITH ${joinSql(parts, ", ")}
+    SELECT CASE WHEN ${UNCHANGED} THEN pg_current_xact_id()::xid::text END AS version`);
+  return row?.version ?? null;
+}
+
+const lockUnchanged = (
+  keys: readonly ExecutionKey[],
+  versions: ReadonlyMap<Uuid<"run">, RowVersion>,
+): Sql => sql`
+  unchanged AS MATERIALIZED (
+    SELECT count(*) = ${keys.length} AS holds FROM (
+      SELECT FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[],
+        ${keys.map((key) => versions.get(key.runId) ?? null)}::xid[]) AS k (environment_id, run_id, version)
+      ${lockByKey("FOR UPDATE", "executions", "x", sql`x.environment_id = k.environment_id AND x.run_id = k.run_id AND x.xmin = k.version`, "1")}
+    ) r
+  )`;
+
+const byKey = (a: ExecutionKey, b: ExecutionKey): number =>
+  `${a.environmentId} ${a.runId}` < `${b.environmentId} ${b.runId}` ? -1 : 1;
 
 type EndedChange = Change & { ending: NonNullable<Change["ending"]> };
 const hasEnded = (change: Change): change is EndedChange => change.ending !== null;
@@ -82,7 +135,7 @@ const durableColumns = (live: readonly Execution[]): MoreColumns => ({
  * Each row is looked up by its key and joined by its place: a join by the key would be planned as a comparison of each row
  * with each entry of the list. That no row has moved since is sure, because this transaction has locked them.
  */
-function updateLive(changes: readonly Change[]): Sql {
+function updateLive(changes: readonly Change[], when: Sql): Sql {
   const live = changes.map((change) => change.execution);
   const more = changes.some((change) => change.durable) ? durableColumns(live) : NO_MORE;
   return sql`
@@ -109,7 +162,7 @@ function updateLive(changes: readonly Change[]): Sql {
       deadline_at, worker_id, applied_sequence, recovering, cancel_requested_at, event_sequence, log_sequence, stdout_bytes,
       stderr_bytes, metadata${more.names})
     ${joinByKey("executions", "x", sql`x.environment_id = u.environment_id AND x.run_id = u.run_id`, "ctid AS place")}
-    WHERE e.ctid = x.place
+    WHERE e.ctid = x.place AND ${when}
   )`;
 }
 
@@ -119,7 +172,7 @@ const groupColumn = (ended: readonly EndedChange[]): Pick<MoreColumns, "values" 
   names: sql`, error_group_id`,
 });
 
-function insertEnded(ended: readonly EndedChange[]): Sql {
+function insertEnded(ended: readonly EndedChange[], when: Sql): Sql {
   const more = ended.some(({ errorGroup }) => errorGroup !== null) ? groupColumn(ended) : NO_MORE;
   return sql`
   ended AS (
@@ -136,6 +189,7 @@ function insertEnded(ended: readonly EndedChange[]): Sql {
       ${ended.map((c) => c.execution.stderrBytes)}::bigint[], ${ended.map((c) => c.execution.eventSequence)}::integer[]${more.values}
     ) AS x (environment_id, run_id, status, attempt_number, output, failure, metadata, first_leased_at, started_at, finished_at, lease_id,
       epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence${more.names})
+    WHERE ${when}
   ), results AS (
     INSERT INTO run_results (environment_id, run_id, status, attempt_number, output, failure, metadata, first_leased_at, started_at,
       finished_at, lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence${more.names})
@@ -143,39 +197,40 @@ function insertEnded(ended: readonly EndedChange[]): Sql {
       to_timestamp(finished_at / 1000), lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence${more.names}
     FROM ended
   ), gone AS (
-    DELETE FROM executions e WHERE ${amongRuns(ended.map(({ execution }) => execution))}
+    DELETE FROM executions e WHERE ${amongRuns(ended.map(({ execution }) => execution))} AND ${when}
   )`;
 }
 
 /** Whoever waits for these ends is told after the commit; until then the row keeps that from being forgotten. */
-function insertAwaited(ended: readonly EndedChange[]): Sql {
+function insertAwaited(ended: readonly EndedChange[], when: Sql): Sql {
   const awaited = ended.filter(({ execution }) => execution.endAwaited);
   return sql`
   awaited AS (
     INSERT INTO awaited_endings (environment_id, run_id)
     SELECT * FROM unnest(${awaited.map((c) => c.execution.environmentId)}::uuid[], ${awaited.map((c) => c.execution.runId)}::uuid[])
+    WHERE ${when}
     ON CONFLICT DO NOTHING
   )`;
 }
 
 /** What an ended run still waited for is nobody's any more. */
-function cancelWaits(ended: readonly EndedChange[]): Sql {
+function cancelWaits(ended: readonly EndedChange[], when: Sql): Sql {
   const waiting = ended.filter(({ execution }) => execution.waitCount > 0);
   return sql`
   unneeded AS (
     UPDATE run_waits w SET status = 'cancelled', settled_at = to_timestamp(x.at / 1000)
     FROM unnest(${waiting.map((c) => c.execution.environmentId)}::uuid[], ${waiting.map((c) => c.execution.runId)}::uuid[],
       ${waiting.map((c) => c.ending.at)}::float8[]) AS x (environment_id, run_id, at)
-    WHERE w.environment_id = x.environment_id AND w.run_id = x.run_id AND w.status = 'pending' AND NOT w.accepted
+    WHERE w.environment_id = x.environment_id AND w.run_id = x.run_id AND w.status = 'pending' AND NOT w.accepted AND ${when}
   )`;
 }
 
 /** Entries by themselves: those whose outcomes are known after everything else is written. */
 export async function insertJournal(tx: Tx, journal: readonly NewJournalEntry[]): Promise<void> {
-  if (journal.length > 0) await tx.send(sql`WITH ${journalPart(journal)} SELECT 1`);
+  if (journal.length > 0) await tx.send(sql`WITH ${journalPart(journal, ALWAYS)} SELECT 1`);
 }
 
-const journalPart = (journal: readonly NewJournalEntry[]): Sql => sql`
+const journalPart = (journal: readonly NewJournalEntry[], when: Sql): Sql => sql`
   journaled AS (
     INSERT INTO run_journal (environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, at)
     SELECT environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, to_timestamp(at / 1000)
@@ -185,6 +240,7 @@ const journalPart = (journal: readonly NewJournalEntry[]): Sql => sql`
       ${journal.map((j) => j.value)}::text[], ${journal.map((j) => j.error)}::text[], ${journal.map((j) => j.attemptNumber)}::integer[],
       ${journal.map((j) => j.at)}::float8[]
     ) AS j (environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, at)
+    WHERE ${when}
     ON CONFLICT (environment_id, run_id, position) DO NOTHING
   )`;
 
@@ -213,16 +269,17 @@ function toEventRows({ execution, events, ending }: Change): RunEventRow[] {
   return row === null ? [] : [{ environmentId, runId, ...row }];
 }
 
-const insertEvents = (rows: readonly RunEventRow[]): Sql => sql`
+const insertEvents = (rows: readonly RunEventRow[], when: Sql): Sql => sql`
   events AS (
     INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
     SELECT * FROM unnest(
       ${rows.map((row) => row.environmentId)}::uuid[], ${rows.map((row) => row.runId)}::uuid[],
       ${rows.map((row) => row.sequence)}::integer[], ${rows.map((row) => row.sequence + row.events.length - 1)}::integer[],
       ${rows.map((row) => JSON.stringify(row.events))}::text[])
+    WHERE ${when}
   )`;
 
-const insertLogs = (logs: readonly NewLogChunk[]): Sql => sql`
+const insertLogs = (logs: readonly NewLogChunk[], when: Sql): Sql => sql`
   chunks AS (
     INSERT INTO run_logs (environment_id, run_id, sequence, attempt_number, stream, data, at)
     SELECT environment_id, run_id, sequence, attempt_number, stream, data, to_timestamp(at / 1000)
@@ -231,14 +288,16 @@ const insertLogs = (logs: readonly NewLogChunk[]): Sql => sql`
       ${logs.map((l) => l.attemptNumber)}::integer[], ${logs.map((l) => l.stream)}::text[], ${logs.map((l) => l.data)}::bytea[],
       ${logs.map((l) => l.at)}::float8[]
     ) AS l (environment_id, run_id, sequence, attempt_number, stream, data, at)
+    WHERE ${when}
   )`;
 
-const addCounts = (deltas: readonly CountDelta[]): Sql => sql`
+const addCounts = (deltas: readonly CountDelta[], when: Sql): Sql => sql`
   counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
     SELECT d.environment_id, d.status, pg_backend_pid() % 64 + ${firstShard()}, d.delta
     FROM unnest(${deltas.map((d) => d.environmentId)}::uuid[], ${deltas.map((d) => d.status)}::text[], ${deltas.map((d) => d.delta)}::bigint[])
       AS d (environment_id, status, delta)
+    WHERE ${when}
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
   )`;
 

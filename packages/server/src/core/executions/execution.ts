@@ -51,6 +51,9 @@ export type Execution = {
   metadata: string | null;
 } & DurableState;
 
+/** Which transaction wrote a live row last (its `xmin`): the row is as it was while this is. */
+export type RowVersion = string;
+
 /** What only runs with durable calls, or with setbacks, use; written back when one of a transaction's changes says so. */
 export type DurableState = {
   /** The session of the run, or a run that waits for it, is to be told of its end. */

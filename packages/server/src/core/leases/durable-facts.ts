@@ -85,7 +85,7 @@ export const isDurable = ({ operation }: LeasedOperation): boolean => DURABLE_KI
 type InputsOperation = Extract<LeasedContent, { kind: "inputs" }>;
 
 /** Each run once: a report may have a hundred operations of one run. */
-export function distinctRuns(keys: readonly ExecutionKey[]): ExecutionKey[] {
+export function distinctRuns<Key extends ExecutionKey>(keys: readonly Key[]): Key[] {
   const environments = new Map<string, string>();
   return keys.filter(({ environmentId, runId }) => {
     const isNew = environments.get(runId) !== environmentId;

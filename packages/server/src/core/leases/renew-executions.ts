@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import type { LiveIds } from "../../live-ids.ts";
 import { renewWorkerLeases, type HeldLease } from "../executions/renew-worker-leases.ts";
+import type { WrittenExecutions } from "../executions/written-executions.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import { listRequestedEnds, type RequestedEnds } from "./requested-end-reads.ts";
 
@@ -19,6 +20,7 @@ export type RenewalContext = {
   clock: Clock;
   leaseDurationMs: number;
   liveLeases: Pick<LiveIds, "of">;
+  writtenExecutions: Pick<WrittenExecutions, "forget">;
 };
 
 /**
@@ -33,9 +35,11 @@ export async function renewExecutions(
   const now = context.clock();
   const expiresAt = now + context.leaseDurationMs;
   const live = context.liveLeases.of(workerId);
+  const renewed = await renewWorkerLeases(context.db, workerId, leases, { now, expiresAt });
+  context.writtenExecutions.forget(leases);
   return {
     expiresAt,
-    renewed: await renewWorkerLeases(context.db, workerId, leases, { now, expiresAt }),
+    renewed,
     ...(await listRequestedEnds(context.db, workerId, live)),
     resumptions: await listResumptions(context.db, workerId, live),
   };

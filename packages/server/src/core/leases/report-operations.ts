@@ -23,12 +23,18 @@ import {
   NO_FACTS,
   readFacts,
   receiversOf,
+  type Sources,
 } from "./durable-facts.ts";
 import { applyOperation } from "./decide-operations.ts";
 import { toDurableError } from "./effect-operations.ts";
 import { findHeldWorkspaces, startExecs } from "./exec-operations.ts";
-import { changeOf } from "../executions/execution.ts";
-import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
+import { changeOf, type Change, type Execution } from "../executions/execution.ts";
+import {
+  findEndedLeases,
+  findRunPolicies,
+  lockExecutions,
+  type LockedExecution,
+} from "../executions/execution-reads.ts";
 import { cancelGivenUpRuns, endGivenUpExecs, listGivenUpRuns } from "./given-up-calls.ts";
 import { continueRuns } from "../executions/continue-runs.ts";
 import { isContinuation } from "./prepare-continuations.ts";
@@ -49,6 +55,8 @@ export type ReportResult = {
   appended: readonly PlacedAppend[];
   /** Worker groups in which runs became ready because it gave slots of limited queues back. */
   admittedIn: readonly Uuid<"wgrp">[];
+  /** The live rows that it has written. */
+  written: readonly LockedExecution[];
 };
 
 export type ReportContext = TurnContext & {
@@ -86,21 +94,7 @@ export async function reportOperations(
   const keys = distinctRuns([...operations, ...childrenOf(durable), ...receiversOf(sources)]);
   const givenUp = await listGivenUpRuns(tx, durable);
   const locked = await lockExecutions(tx, givenUp.length === 0 ? keys : distinctRuns([...keys, ...givenUp]));
-  const newestAt = operations.reduce(
-    (newest, { operation }) => Math.max(newest, Date.parse(operation.at)),
-    0,
-  );
-  const batch = newBatch({
-    now: context.now,
-    random: context.random,
-    newUuid: context.newUuid,
-    cell: context.cell,
-    workerId,
-    newestAt,
-    sentAt: Math.max(newestAt, context.sentAt ?? 0),
-    changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
-    facts: { ...NO_FACTS, ...sources },
-  });
+  const batch = beginBatch(context, workerId, operations, { executions: locked, sources });
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
     for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
@@ -124,7 +118,34 @@ export async function reportOperations(
   await startExecs(tx, context.newUuid, batch, outcomes);
   await endGivenUpExecs(tx, batch);
   await continueRuns(tx, batch.continuations, batch.now);
-  return { outcomes, storedBytes: storedBytesOf(batch), appended, admittedIn };
+  const written = locked.filter(({ runId }) => isWritten(batch.changes.get(runId)));
+  return { outcomes, storedBytes: storedBytesOf(batch), appended, admittedIn, written };
+}
+
+const isWritten = (change: Change | undefined): boolean => change?.dirty === true && change.ending === null;
+
+/** Before the first operation is decided. */
+export function beginBatch(
+  context: ReportContext,
+  workerId: Uuid<"wkr">,
+  operations: readonly LeasedOperation[],
+  { executions, sources }: { executions: readonly Execution[]; sources: Sources },
+): Batch {
+  const newestAt = operations.reduce(
+    (newest, { operation }) => Math.max(newest, Date.parse(operation.at)),
+    0,
+  );
+  return newBatch({
+    now: context.now,
+    random: context.random,
+    newUuid: context.newUuid,
+    cell: context.cell,
+    workerId,
+    newestAt,
+    sentAt: Math.max(newestAt, context.sentAt ?? 0),
+    changes: new Map(executions.map((execution) => [execution.runId, changeOf(execution)])),
+    facts: { ...NO_FACTS, openWaits: new Map(), ...sources },
+  });
 }
 
 const isRepeatIn =
