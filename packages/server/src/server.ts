@@ -177,7 +177,7 @@ function listenForOthers(
     credentialCache.forgetAll();
     wakes.wakeAll();
   };
-  return createListener({
+  const listener = createListener({
     url: db.directUrl,
     channels: [WAKE_CHANNEL],
     onNotification: (_channel, payload) => {
@@ -189,7 +189,9 @@ function listenForOthers(
       db.isHeardAgain();
       writtenExecutions.forgetAll();
       hearEverything();
+      notifier.greet();
     },
+    onListeners: notifier.listening,
     onTime: timekeeper.hear,
     onConnectionLost: (error, wasHearing) => {
       // Another PostgreSQL may take the place of the one that wrote them, and gives the same numbers to other transactions.
@@ -198,6 +200,8 @@ function listenForOthers(
       log.warn({ err: error }, "listening connection lost");
     },
   });
+  void listener.ready.then(notifier.greet);
+  return listener;
 }
 
 async function serve(

@@ -17,6 +17,11 @@ export interface ListenerOptions {
   readonly onNotification: (channel: string, payload: string) => void;
   /** Called when the connection is back after a loss: notifications may have been missed. Must not throw. */
   readonly onGap: () => void;
+  /**
+   * Told how many listen on this database, with this one, each time that PostgreSQL is asked whether it lives; 0 when that cannot be
+   * seen. Who begins afterwards and notifies is heard after this. Must not throw.
+   */
+  readonly onListeners?: (count: number) => void;
   /** Told what time PostgreSQL has, each time that it is asked whether it lives. Must not throw. */
   readonly onTime?: (reading: Reading) => void;
   /** Told why the connection was lost, or cannot be made again. */
@@ -36,6 +41,12 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const PING_INTERVAL_MS = 2_000;
 const PING_TIMEOUT_MS = 3_000;
 const GOODBYE_MS = 1_000;
+
+const APPLICATION_NAME = "keelson listen";
+const ASK = `${READ_TIME}, (
+  SELECT count(*)::integer FROM pg_stat_activity
+  WHERE application_name = '${APPLICATION_NAME}' AND datid = (SELECT oid FROM pg_database WHERE datname = current_database())
+) AS listeners`;
 
 export function createListener(options: ListenerOptions): Listener {
   const closed = new AbortController();
@@ -88,7 +99,7 @@ async function listenOnce(
 ): Promise<void> {
   const client = createSession({
     url: options.url,
-    applicationName: "keelson listen",
+    applicationName: APPLICATION_NAME,
     connectMs: CONNECT_TIMEOUT_MS,
     answerMs: PING_TIMEOUT_MS,
   });
@@ -109,9 +120,12 @@ async function listenOnce(
     const ask = (): void => {
       const pause = () => void (ping = setTimeout(ask, PING_INTERVAL_MS));
       const askedAt = performance.now();
-      asked = client.query<TimeRow>(READ_TIME).then(({ rows: [row] }) => {
+      asked = client.query<TimeRow & { listeners: number }>(ASK).then(({ rows: [row] }) => {
         const answeredAt = performance.now();
-        if (row !== undefined) options.onTime?.({ askedAt, answeredAt, databaseMs: row.ms });
+        if (row !== undefined) {
+          options.onTime?.({ askedAt, answeredAt, databaseMs: row.ms });
+          options.onListeners?.(row.listeners);
+        }
         pause();
       }, over.reject);
     };

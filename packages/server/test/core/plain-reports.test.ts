@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
+import { wakeKeys } from "../../src/core/feeds/wake-keys.ts";
+import type { Teller } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { Killed, killedAt } from "../support/killed-at.ts";
@@ -92,6 +94,26 @@ describe("a report of a run whose row this server has written last", () => {
     await ends;
     const { status, output } = await scene.get(lease.runId);
     assert.deepEqual([status, output], ["succeeded", { done: true }]);
+  });
+
+  test("tells of what it wrote", async () => {
+    const told: string[] = [];
+    const teller: Teller = {
+      wake: (key) => void told.push(key),
+      note: ({ kind }) => void told.push(kind),
+    };
+    const { lease, server } = await begun(reportServer(scene, { db: { ...scene.server.db, told: teller } }));
+    const id = decodeId("run", lease.runId) as Uuid<"run">;
+    assert.deepEqual(told, [], "what a transaction tells is told by it");
+    await server.report(step(lease, 2));
+    assert.deepEqual(told.splice(0), ["runs", wakeKeys.run(id)]);
+    await scene.cancel(lease.runId);
+    await server.report(step(lease, 3));
+    assert.deepEqual(told, [], "what is not written is not told of");
+    await scene.server.db.query(sql`UPDATE executions SET end_awaited = true WHERE run_id = ${id}`);
+    await server.report(step(lease, 4));
+    await server.report(lease.operation("release", { outcome: "succeeded" }));
+    assert.deepEqual(told, ["runs", wakeKeys.run(id), wakeKeys.endings]);
   });
 
   test("is answered as before when it is repeated, and has no second effect", async () => {

@@ -25,6 +25,7 @@ describe("a listener", () => {
       channels: ["one", "Two-2"],
       onNotification: (channel, payload) => heard.emit("notification", channel, payload),
       onGap: () => heard.emit("gap"),
+      onListeners: (count) => heard.emit("listeners", count),
       onConnectionLost: (error) => heard.emit("lost", error),
     });
     return { heard, listener };
@@ -62,6 +63,25 @@ describe("a listener", () => {
         await database.query(sql`SELECT pg_notify('one', ${`round ${round}`})`);
         assert.deepEqual(await notification, ["one", `round ${round}`]);
       }
+    } finally {
+      await listener.close();
+    }
+  });
+
+  test("sees how many listen to its database", async () => {
+    const { heard, listener } = listen();
+    const seen = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        heard.on("listeners", (found) => {
+          if (found === count) resolve();
+        });
+      });
+    try {
+      await seen(1);
+      const other = listen().listener;
+      await seen(2);
+      await other.close();
+      await seen(1);
     } finally {
       await listener.close();
     }
