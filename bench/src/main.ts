@@ -115,7 +115,7 @@ async function measureAll(postgres: BenchPostgres): Promise<void> {
         const { firstStartMs, restartMs, idleMib, idleCpuPercent, idleAgentCpuPercent } =
           await measureFootprint(
             postgres.dir,
-            options.quick ? { settleMs: 3_000, watchMs: 3_000 } : { settleMs: 60_000, watchMs: 30_000 },
+            options.quick ? { settleMs: 3_000, watchMs: 3_000 } : { settleMs: 60_000, watchMs: 120_000 },
           );
         Object.assign(round, {
           "P11.firstStart": firstStartMs,
