@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
 import { decodeId, type Uuid } from "@keelson/contract";
+import { NO_FACTS } from "../../src/core/leases/durable-facts.ts";
 import { wakeKeys } from "../../src/core/feeds/wake-keys.ts";
 import type { Teller } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
@@ -84,6 +85,7 @@ describe("a report of a run whose row this server has written last", () => {
     const { lease, server } = await begun();
     for (const position of [2, 3])
       assert.deepEqual(await statementsOf(() => server.report(step(lease, position)), [true]), ONE);
+    assert.equal(NO_FACTS.openWaits.size, 0, "what all reports share keeps nothing of one");
   });
 
   test("ends the run, and whoever follows it is told", async () => {

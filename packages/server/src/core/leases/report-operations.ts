@@ -144,7 +144,8 @@ export function beginBatch(
     newestAt,
     sentAt: Math.max(newestAt, context.sentAt ?? 0),
     changes: new Map(executions.map((execution) => [execution.runId, changeOf(execution)])),
-    facts: { ...NO_FACTS, openWaits: new Map(), ...sources },
+    // A map of its own, as steps note there what they asked for.
+    facts: { ...NO_FACTS, ...sources, openWaits: new Map() },
   });
 }
 
