@@ -16,7 +16,7 @@ import { openTaskTier } from "../src/task-hosts/task-tier.ts";
 import type { RunRecord } from "./support/run-record.ts";
 import type { RunOptions } from "./support/start-agent-server.ts";
 import { ONE, outputOf, skip, SOURCE, startIsolatedScene, type Output } from "./support/isolated-scene.ts";
-import { QUIET } from "./support/start-task-host.ts";
+import { ALONE, QUIET } from "./support/start-task-host.ts";
 import { probeHere } from "./support/start-test-supervisor.ts";
 import { cleanUp } from "./support/clean-up.ts";
 
@@ -162,7 +162,7 @@ test(
           namespace: tier.namespace,
           reaper,
           logger: QUIET,
-          onUnusable: () => undefined,
+          ...ALONE,
         },
       });
       host.borrow();

@@ -15,7 +15,7 @@ import { SupervisedProcess } from "../src/supervisor/supervised-process.ts";
 import { systemClock } from "../src/clock.ts";
 import { bundleOf } from "./support/bundles.ts";
 import { cleanUp } from "./support/clean-up.ts";
-import { DEAF, startTaskHost } from "./support/start-task-host.ts";
+import { beginRun, DEAF, startTaskHost } from "./support/start-task-host.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
 
 const TOP = `import { existsSync, writeFileSync } from "node:fs";
@@ -72,12 +72,9 @@ test("what a child of a host that is gone wrote within its time is read, however
   const source = bundleOf({ main }, `${TOP} import { spawn } from "node:child_process";`);
   const host = await startTaskHost(t, folder, source);
   let output = "";
-  const run = host.run(
-    {
-      entrypoint: { kind: "task", declaredId: "main" },
-      run: { payload: [go, told, left] },
-      secrets: {},
-    } as never,
+  const run = beginRun(
+    host,
+    { entrypoint: { kind: "task", declaredId: "main" }, run: { payload: [go, told, left] }, secrets: {} },
     { ...DEAF, output: (_, bytes) => void (output += bytes.toString()) },
   );
   await host.gone;

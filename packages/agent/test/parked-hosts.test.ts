@@ -10,7 +10,7 @@ import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 import type { RunSink } from "../src/task-hosts/host-run.ts";
 import { cleanUp } from "./support/clean-up.ts";
 import { bundleSource } from "./support/sdk-bundle.ts";
-import { DEAF, startTaskHost } from "./support/start-task-host.ts";
+import { beginRun, DEAF, startTaskHost } from "./support/start-task-host.ts";
 
 const SOURCE = `import { task, wait } from "@keelson/sdk";
   task({ id: "waits", async run() { await wait.for("1h"); } });`;
@@ -34,7 +34,7 @@ test("a run that is asked to suspend itself together with the answer that it is 
     call: (id, call) => asked.resolve([id, call]),
     awake: () => refused.resolve("it goes on"),
   };
-  const run = host.run(RUN as never, sink);
+  const run = beginRun(host, RUN, sink);
   const [id, call] = await asked.promise;
   assert.equal(call.kind === "waits" && call.parked, true);
   // It reads both at once.

@@ -188,14 +188,6 @@ const notJson = (what: string): Release =>
     false,
   );
 
-/** Code of the run may still be at work in its process. */
-export function leavesCode(ending: RunEnding): boolean {
-  if (ending.kind !== "result") return false;
-  const { result } = ending;
-  if (result?.outcome === "suspended") return result.codeLeft !== false;
-  return (result?.outcome === "failed" || result?.outcome === "continued") && result.codeLeft === true;
-}
-
 /** Nothing was started: the worker lacks something for it. */
 export function decidePreparation(error: unknown): Release {
   const reason = error instanceof Error ? error.message : String(error);

@@ -7,12 +7,12 @@ import {
   type OperationKind,
   type WaitState,
 } from "@keelson/contract";
-import type { CallAnswer, HostEvent } from "../host/frames.ts";
+import type { CallAnswer, HostEvent, RunInput } from "../host/frames.ts";
+import { leavesCode } from "../host/leaves-code.ts";
 import { LogBuffer } from "../reporter/log-buffer.ts";
 import type { LeaseChannel } from "../reporter/lease-channel.ts";
 import type { HostSpec } from "../task-hosts/host-key.ts";
-import type { HostRun, RunEnding, RunSink } from "../task-hosts/host-run.ts";
-import type { TaskHost } from "../task-hosts/task-host.ts";
+import type { HostRun, RunEnding, RunSink, WaitingRun } from "../task-hosts/host-run.ts";
 import { projectStack, withoutRoot } from "./project-stack.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
 import { bootWhole, completeHostSpec, whileHeld } from "./complete-host-spec.ts";
@@ -28,7 +28,6 @@ import {
   decideRelease,
   failed,
   handedBack,
-  leavesCode,
   REJECTED,
   type Release,
   type Stop,
@@ -63,7 +62,10 @@ export class RunningExecution {
   #released = false;
   #started = false;
   #refusals = 0;
-  #host: TaskHost | null = null;
+  /** Given to the processes, and not begun by them. */
+  #waiting: WaitingRun | null = null;
+  /** When the run before it in its process had ended. */
+  #nextSince: string | null = null;
   #run: HostRun | null = null;
   readonly #workspace: RunWorkspace;
   readonly #parking: Parking;
@@ -94,7 +96,7 @@ export class RunningExecution {
         this.#deadline.run();
         context.onUnparked(this);
       },
-      ask: () => this.#host?.tell(["suspend", this.#run?.n ?? 0]),
+      ask: () => this.#run?.host.tell(["suspend", this.#run.n]),
     });
     this.channel = context.reporter.open(execution, {
       onLogsSent: () => this.#paceOutput(),
@@ -127,7 +129,7 @@ export class RunningExecution {
     } catch (err) {
       // Nothing in there is expected to throw: what does is ours, and another worker may do better.
       this.#context.logger.error({ err, runId: this.execution.run.id }, "an execution broke in the agent");
-      this.#host?.kill("stopped");
+      this.#run?.host.kill("stopped");
       this.#release(handedBack("The worker could not run it: see the error in its agent's log."));
     } finally {
       this.#workspace.end();
@@ -143,12 +145,12 @@ export class RunningExecution {
   /** Waits of the run have settled. Told again until its journal has them. */
   resume(waits: WaitState[]): void {
     if (this.#run === null) this.#settledEarly.push(...waits);
-    else this.#host?.tell(["settled", this.#run.n, waits]);
+    else this.#run.host.tell(["settled", this.#run.n, waits]);
   }
 
   /** The code is to end a message. Told again until it has ended, so what comes before the process is there is not kept. */
   interrupt(messageId: string): void {
-    if (this.#run !== null) this.#host?.tell(["interrupt", this.#run.n, messageId]);
+    this.#run?.host.tell(["interrupt", this.#run.n, messageId]);
   }
 
   /** Ends the process if the run only waits; it goes on elsewhere. */
@@ -166,32 +168,55 @@ export class RunningExecution {
     this.channel.drop();
     this.#workspace.end();
     this.#logs.discard();
+    this.#withdraw();
     this.#halted.resolve(null);
     if (this.#run !== null && !this.#released) {
-      this.#host?.stop(this.#run.n, "stopped");
-      this.#host?.abandon(this.#run.n, "stopped");
+      const { host, n } = this.#run;
+      host.tell(["stop", n, "stopped"]);
+      host.abandon(n, "stopped");
     }
   }
 
   #halt(stop: Exclude<Stop, null>, graceMs: number): void {
-    const { n = 0 } = this.#run ?? {};
     // A drain overrides nothing; a cancellation or deadline is not undone by what comes later. What was told in time counts.
-    if (this.#released || this.#stop !== null || (stop === "timed_out" && this.#host?.hasTold(n))) return;
+    if (this.#released || this.#stop !== null || (stop === "timed_out" && this.#hasTold())) return;
     this.#stop = stop;
+    this.#withdraw();
     this.#halted.resolve(null);
-    if (n === 0) return;
+    if (this.#run === null) return;
+    const { host, n } = this.#run;
     const cause = stop === "cancelled" || stop === "timed_out" ? stop : "stopped";
-    this.#host?.stop(n, cause);
-    this.#grace = setTimeout(() => this.#host?.abandon(n, cause), graceMs);
+    host.tell(["stop", n, cause]);
+    this.#grace = setTimeout(() => host.abandon(n, cause), graceMs);
+  }
+
+  #hasTold(): boolean {
+    return this.#run?.host.hasTold(this.#run.n) === true;
+  }
+
+  /** It is not to begin any more; if it has begun meanwhile, that is known when this returns. */
+  #withdraw(): void {
+    if (this.#waiting !== null) this.#context.hosts.withdraw(this.#waiting);
+    this.#waiting = null;
   }
 
   async #execute(): Promise<void> {
-    const host = await this.#prepare();
-    if (host === null) return;
-    this.#host = host;
-    this.#started = true;
-    this.channel.start(this.#context.timestamp());
-    const { entrypoint, run, secrets, journal, waits, session } = this.execution;
+    const run = await this.#prepare();
+    if (run === null) return;
+    const { host } = run;
+    const ending = await run.ended;
+    this.#deadline.pause();
+    this.#parking.end();
+    clearTimeout(this.#grace);
+    const codeLeft =
+      this.#stop !== null || this.channel.dropped || (ending.kind === "result" && leavesCode(ending.result));
+    // A process that may still carry work of that run gets no other.
+    if (host.spec.mode === "exclusive" && codeLeft) host.retire();
+    this.#context.hosts.release(host);
+    this.#release(await this.#workspace.committed(this.#decide(ending)));
+  }
+
+  #toWaitingRun(): WaitingRun {
     const sink: RunSink = {
       output: (stream, bytes) => {
         this.#redactor.write(stream, bytes);
@@ -208,26 +233,32 @@ export class RunningExecution {
       execResult: (id, execId) => void this.#answer(id, this.#workspace.result(execId)),
       file: (id, call) => void this.#answer(id, this.#workspace.file(call)),
     };
-    const input = {
+    return {
+      ...{ sink, input: this.#input() },
+      comesNext: () => (this.#nextSince = this.#context.timestamp()),
+      begun: (run) => this.#begun(run),
+    };
+  }
+
+  #input(): RunInput {
+    const { entrypoint, run, secrets, journal, waits, session } = this.execution;
+    return {
       ...{ run, secrets, journal, waits, session, workspace: this.#workspace.place },
       entrypoint: { kind: entrypoint.kind, declaredId: entrypoint.declared_id },
       access: { url: this.#context.serverUrl, credential: this.execution.run_token },
       // A server of before says nothing of continuations, and would refuse one.
       mayContinue: run.continuations !== undefined,
     };
-    this.#run = host.run(input, sink);
+  }
+
+  #begun(run: HostRun): void {
+    this.#waiting = null;
+    this.#run = run;
+    this.#started = true;
+    this.channel.start(this.#nextSince ?? this.#context.timestamp());
     void this.#workspace.gone.then(() => this.#halt("workspace_gone", DEADLINE_GRACE_MS));
     if (this.#settledEarly.length > 0) this.resume(this.#settledEarly.splice(0));
     this.#deadline.run();
-    const ending = await this.#run.ended;
-    this.#deadline.pause();
-    this.#parking.end();
-    clearTimeout(this.#grace);
-    const codeLeft = this.#stop !== null || this.channel.dropped || leavesCode(ending);
-    // A process that may still carry work of that run gets no other.
-    if (host.spec.mode === "exclusive" && codeLeft) host.retire();
-    this.#context.hosts.release(host);
-    this.#release(await this.#workspace.committed(this.#decide(ending)));
   }
 
   async #answer(id: number, answering: Promise<CallAnswer | null>): Promise<void> {
@@ -236,7 +267,7 @@ export class RunningExecution {
   }
 
   #tell(id: number, answer: CallAnswer): void {
-    if (this.#run !== null) this.#host?.tell(["answer", this.#run.n, id, answer]);
+    this.#run?.host.tell(["answer", this.#run.n, id, answer]);
   }
 
   #call(id: number, call: DurableCall): void {
@@ -258,8 +289,8 @@ export class RunningExecution {
     return { ...call, entries };
   }
 
-  /** Fetches the bundle and boots a host; ends the execution and gives null when that fails or a stop comes first. */
-  async #prepare(): Promise<TaskHost | null> {
+  /** Fetches the bundle and begins in a host; ends the execution and gives null when that fails or a stop comes first. */
+  async #prepare(): Promise<HostRun | null> {
     const { bundle_format_version: format, bundle_digest: digest, entrypoint, run } = this.execution;
     if (!isBundleFormatVersion(format)) {
       this.#release(failed("bundle_error", unknownFormat(format), null, false));
@@ -270,13 +301,11 @@ export class RunningExecution {
     const { secret_versions: secrets } = this.execution;
     const { execution: mode, memory_mb: memoryMb, isolation = "process", folders = [] } = entrypoint;
     const spec = { environmentId, secrets, digest, format, mode, memoryMb, isolation, folders };
-    const acquiring = whileHeld(spec, this.#context, () => this.#acquire(spec));
-    const host = await Promise.race([acquiring, this.#halted.promise]);
-    if (host !== null && this.#stop === null && !this.channel.dropped) return host;
-    // Whatever still comes of it is for the next run.
-    void acquiring.then((late) => late !== null && this.#context.hosts.release(late));
-    if (this.#stop !== null) this.#release(this.#stop === "cancelled" ? CANCELLED : REJECTED);
-    return null;
+    const beginning = whileHeld(spec, this.#context, () => this.#begin(spec));
+    await Promise.race([beginning, this.#halted.promise]);
+    if (this.#run === null && this.#stop !== null)
+      this.#release(this.#stop === "cancelled" ? CANCELLED : REJECTED);
+    return this.#run;
   }
 
   /** Puts the run's workspace here; ends the execution and gives false when that fails or a stop comes first. */
@@ -288,7 +317,7 @@ export class RunningExecution {
     return problem === null && this.#stop === null && !this.channel.dropped;
   }
 
-  async #acquire(spec: AskedHostSpec): Promise<TaskHost | null> {
+  async #begin(spec: AskedHostSpec): Promise<void> {
     let complete: HostSpec;
     try {
       complete = await completeHostSpec(spec, this.#workspace.user, this.#context);
@@ -298,15 +327,18 @@ export class RunningExecution {
         "a run does not begin here: its process could not be prepared",
       );
       this.#release(decidePreparation(err));
-      return null;
+      return;
     }
     this.#bundleRoot = complete.bundleRoot;
     try {
       const { hosts } = this.#context;
-      return await bootWhole(complete, this.#context, (whole) => hosts.acquire(whole));
+      await bootWhole(complete, this.#context, async (whole) => {
+        if (this.#stop !== null || this.channel.dropped) return;
+        this.#waiting = this.#toWaitingRun();
+        await hosts.begin(whole, this.#waiting);
+      });
     } catch (error) {
       this.#release(decideBoot(error, spec.memoryMb));
-      return null;
     }
   }
 
@@ -375,7 +407,7 @@ export class RunningExecution {
       ),
       this.#context.timestamp(),
     );
-    if (this.#run !== null) this.#host?.abandon(this.#run.n, "stopped");
+    this.#run?.host.abandon(this.#run.n, "stopped");
   }
 
   #paceOutput(): void {
@@ -383,6 +415,6 @@ export class RunningExecution {
     const paused = this.#paused ? unsent > RESUME_BYTES : unsent > PAUSE_BYTES;
     if (paused === this.#paused || this.#run === null) return;
     this.#paused = paused;
-    this.#host?.setPaused(this.#run.n, paused);
+    this.#run.host.setPaused(this.#run.n, paused);
   }
 }

@@ -2,8 +2,10 @@ import type { BundleModule } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
 import { watchResources } from "./left-resources.ts";
 import { describeThrown } from "./load-bundle.ts";
-import { mkdirSync } from "./node-fs.ts";
+import { leavesCode } from "./leaves-code.ts";
+import { mkdirSync, writeSync } from "./node-fs.ts";
 import { runAttempt, type GivenAttempt } from "./run-attempt.ts";
+import { createWaitingAttempts } from "./waiting-attempts.ts";
 
 type Blocking = { _handle?: { setBlocking?(on: boolean): void } | null };
 
@@ -32,11 +34,26 @@ function goHome(home: string): void {
   }
 }
 
-/** Runs one attempt at a time in this process. */
-export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
+/** Writes all of it; false when the descriptor was closed. */
+function writeWhole(fd: number, bytes: Buffer): boolean {
+  try {
+    for (let offset = 0; offset < bytes.length;) offset += writeSync(fd, bytes, offset);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Runs one attempt at a time in this process, and those behind it as it comes to them.
+ *
+ * @param marker ends what an attempt wrote, in both outputs.
+ */
+export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe, marker: Buffer) {
   let current: number | null = null;
   const home = process.cwd();
   const hasWork = watchResources();
+  const waiting = createWaitingAttempts();
 
   const fail = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin) => {
     const thrown = describeThrown(error);
@@ -52,7 +69,7 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
   };
   process.on("uncaughtException", fail);
 
-  return async (given: GivenAttempt): Promise<void> => {
+  const attempt = async (given: GivenAttempt): Promise<void> => {
     const { n } = given;
     current = n;
     const log = (stream: "stdout" | "stderr", text: string) => void process[stream].write(text);
@@ -62,9 +79,20 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
     await drained(process.stderr);
     const result =
       ending.outcome === "suspended" && !hasWork() ? { ...ending, codeLeft: false as const } : ending;
+    const goesOn =
+      !waiting.isEmpty() && !leavesCode(result) && writeWhole(1, marker) && writeWhole(2, marker);
     current = null;
-    pipe.sendNow(["end", n, result]);
+    pipe.sendNow(["end", n, result, goesOn]);
     // Whatever the run did to it, the next one begins where this one did.
     goHome(home);
+    // An error that the run left to the end of its turn comes before the next one begins. That is drawn behind the end of
+    // this one: a process that dies has ended whatever was drawn, but the last.
+    if (goesOn) setImmediate(waiting.beginNext);
+  };
+
+  return async (given: GivenAttempt, when: "now" | "next"): Promise<void> => {
+    if (when === "now") waiting.drop();
+    else if (!(await waiting.add(given))) return;
+    await attempt(given);
   };
 }

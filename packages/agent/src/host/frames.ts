@@ -18,6 +18,8 @@ import type {
  */
 export const TO_AGENT_FD = 3;
 export const FROM_AGENT_FD = 4;
+/** Of an exclusive host: each byte is a run that it may begin, see `run-tickets.ts`. */
+export const TICKETS_FD = 5;
 
 export type HostEntrypoint = { kind: "task" | "actor"; declared_id: string };
 
@@ -43,6 +45,8 @@ export type StopCause = "cancelled" | "timed_out" | "stopped";
 
 /** What is said to a run that goes on. */
 export type ToRun =
+  /** Aborts its signal. */
+  | ["stop", number, StopCause]
   /** Answers the run's durable call of that number. */
   | ["answer", number, number, CallAnswer]
   | ["settled", number, WaitState[]]
@@ -53,9 +57,11 @@ export type ToRun =
 
 export type ToHost =
   /** `folders` of a host in a sandbox, which says then that it is up, looks whether they are as expected, and how it exits. */
-  | ["boot", { path: string; mode: ExecutionMode; folders: readonly ExpectedFolder[] | null }]
+  | ["boot", { path: string; mode: ExecutionMode; folders: readonly ExpectedFolder[] | null; marker: string }]
+  /** Begin it now: what waited behind another one was taken back. */
   | ["run", number, RunInput]
-  | ["stop", number, StopCause]
+  /** Begin it behind those before it, with a ticket. */
+  | ["next", number, RunInput]
   | ToRun
   | ["ping"]
   | ["exit"];
@@ -80,7 +86,8 @@ export type FromHost =
   /** Reads or changes files of the run's workspace; numbered and answered in the same way. */
   | ["file", number, number, FileCall]
   | ["awake", number]
-  | ["end", number, ExecuteResult]
+  /** True when the process goes on to the next run; then the marker stands in both outputs behind what this one wrote. */
+  | ["end", number, ExecuteResult, boolean]
   /** An error that nothing caught: the run's failure, and the end of an exclusive process. */
   | ["uncaught", number, Thrown]
   | ["pong"];

@@ -2,7 +2,6 @@
  * A task host: a process that loads one bundle and runs its attempts as the agent says. It ends with its agent.
  * Nothing but Node's own modules is loaded here besides the bundle, to keep the start short.
  */
-import type { ExecutionMode } from "@keelson/contract";
 import { openAgentPipe } from "./agent-pipe.ts";
 import { createExclusiveRunner, makeOutputSynchronous } from "./exclusive.ts";
 import { openDurablePort, type DurablePort } from "./durable-port.ts";
@@ -13,7 +12,8 @@ import { mapStacks } from "./map-stacks.ts";
 import { stopReason, type GivenAttempt } from "./run-attempt.ts";
 import { createSharedRunner } from "./shared.ts";
 
-type Runner = (attempt: GivenAttempt) => Promise<void>;
+/** Resolves when the attempt has ended, or will not be begun here. */
+type Runner = (attempt: GivenAttempt, when: "now" | "next") => Promise<void>;
 
 const attempts = new Map<number, { stop: AbortController; port: DurablePort }>();
 let runner: Runner | null = null;
@@ -32,11 +32,13 @@ function receive(message: ToHost): void {
   switch (message[0]) {
     case "boot":
       pipe.sendNow(["up"]);
-      if (message[1].folders === null || isFit(message[1].folders))
-        void boot(message[1].path, message[1].mode);
+      if (message[1].folders === null || isFit(message[1].folders)) void boot(message[1]);
       return;
     case "run":
-      start(message[1], message[2]);
+      start(message[1], message[2], "now");
+      return;
+    case "next":
+      start(message[1], message[2], "next");
       return;
     case "stop":
       attempts.get(message[1])?.stop.abort(stopReason(message[2]));
@@ -77,20 +79,23 @@ function isFit(folders: readonly ExpectedFolder[]): boolean {
   return changed === undefined;
 }
 
-async function boot(path: string, mode: ExecutionMode): Promise<void> {
+async function boot({ path, mode, marker }: Extract<ToHost, ["boot", unknown]>[1]): Promise<void> {
   makeOutputSynchronous();
   try {
     const { module, entrypoints } = await loadBundle(path);
-    runner = mode === "exclusive" ? createExclusiveRunner(module, pipe) : createSharedRunner(module, pipe);
+    runner =
+      mode === "exclusive"
+        ? createExclusiveRunner(module, pipe, Buffer.from(marker))
+        : createSharedRunner(module, pipe);
     pipe.sendNow(["ready", entrypoints]);
   } catch (error) {
     pipe.sendNow(["boot_failed", describeThrown(error)]);
   }
 }
 
-function start(n: number, input: RunInput): void {
+function start(n: number, input: RunInput, when: "now" | "next"): void {
   const stop = new AbortController();
   const port = openDurablePort(n, pipe);
   attempts.set(n, { stop, port });
-  void runner?.({ n, input, signal: stop.signal, port }).then(() => attempts.delete(n));
+  void runner?.({ n, input, signal: stop.signal, port }, when).then(() => attempts.delete(n));
 }

@@ -3,4 +3,4 @@
  * its streams and promises, to have each as an export: a twentieth of what the start of a host takes. Code of a run that
  * puts functions of its own in the place of these does not change them here.
  */
-export const { mkdirSync, readFileSync, statSync, writeSync } = process.getBuiltinModule("node:fs");
+export const { mkdirSync, readFileSync, readSync, statSync, writeSync } = process.getBuiltinModule("node:fs");

@@ -41,6 +41,6 @@ export function createSharedRunner(bundle: BundleModule, pipe: AgentPipe) {
     const { n } = given;
     const log = (stream: LogStream, text: string) => pipe.send(["text", n, stream, text]);
     const result = await running.run(n, () => runAttempt(bundle, { ...given, log }, pipe));
-    pipe.send(["end", n, result]);
+    pipe.send(["end", n, result, false]);
   };
 }

@@ -1,4 +1,6 @@
 import { hostKey, type HostSpec } from "./host-key.ts";
+import { BatchSize } from "./batch-size.ts";
+import type { WaitingRun } from "./host-run.ts";
 import type { TaskHost } from "./task-host.ts";
 
 /** How long a run waits for a process that is busy or boots before another one is booted for it. */
@@ -22,7 +24,17 @@ export type ExclusiveHostsOptions = {
   monotonic(): number;
 };
 
-type Waiter = { since: number; resolve(host: TaskHost): void; reject(error: unknown): void };
+/** A run that has not begun. */
+type Waiter = {
+  run: WaitingRun;
+  since: number;
+  /** The process that it was given to, behind others. */
+  host: TaskHost | null;
+  line: Line;
+  /** It has begun, or was withdrawn. */
+  resolve(): void;
+  reject(error: unknown): void;
+};
 
 /** The hosts of one key, and the runs that wait for one, the first first. */
 type Line = {
@@ -34,16 +46,26 @@ type Line = {
   /** Those that may take runs: idle, lent and booting. */
   usable: Set<TaskHost>;
   booting: number;
+  batches: BatchSize;
 };
 
+/** What a process was given at once. */
+type Batch = { since: number; runs: number; timer: NodeJS.Timeout | null };
+
 /**
- * Lends processes to one run each. A run takes the first process of its key that is free, whoever it was booted for; one
+ * Has one run at a time in each process. A run takes the first process of its key that is free, whoever it was booted for; one
  * more is booted when there is none at all, or when a run has waited for a while. So short runs share a few warm
  * processes, and long ones get as many as run at once.
+ *
+ * While runs wait and are short, a process that is free is given several, which it begins one after the other without a word
+ * of the agent between them. Those behind one that takes longer are taken back soon.
  */
 export class ExclusiveHosts {
   readonly #options: ExclusiveHostsOptions;
   readonly #lines = new Map<string, Line>();
+  readonly #waiters = new Map<WaitingRun, Waiter>();
+  /** What each process that is lent was given last. */
+  readonly #batches = new Map<TaskHost, Batch>();
   /** When each boot that is under way began. */
   readonly #boots = new Map<TaskHost, number>();
   #timer: NodeJS.Timeout | null = null;
@@ -54,16 +76,47 @@ export class ExclusiveHosts {
     this.#options = options;
   }
 
-  /** A booted host, borrowed; rejects with what its boot ended with when that was for this run. */
-  acquire(spec: HostSpec): Promise<TaskHost> {
+  /** Resolves when the run has begun or was withdrawn; rejects with what a boot ended with that was for it. */
+  begin(spec: HostSpec, run: WaitingRun): Promise<void> {
     if (this.#closed) return Promise.reject(stopping());
     const line = this.#lineOf(spec);
-    const host = line.waiters.length === 0 ? line.idle.pop() : undefined;
-    if (host !== undefined) return Promise.resolve(this.#lend(host));
     return new Promise((resolve, reject) => {
-      line.waiters.push({ since: this.#options.monotonic(), resolve, reject });
-      this.#boot();
+      const waiter: Waiter = { run, since: this.#options.monotonic(), host: null, line, resolve, reject };
+      this.#waiters.set(run, waiter);
+      line.waiters.push(waiter);
+      this.#serve(line);
     });
+  }
+
+  /** It begins no more, if it has not begun until now. */
+  withdraw(run: WaitingRun): void {
+    // Either it has begun in there, or it is in its line again.
+    this.#waiters.get(run)?.host?.takeBack();
+    const waiter = this.#waiters.get(run);
+    if (waiter === undefined) return;
+    this.#waiters.delete(run);
+    waiter.line.waiters = waiter.line.waiters.filter((other) => other !== waiter);
+    waiter.resolve();
+  }
+
+  begun(run: WaitingRun): void {
+    this.#waiters.get(run)?.resolve();
+    this.#waiters.delete(run);
+  }
+
+  /** A process will not begin these, which come before all others again. */
+  returned(host: TaskHost, runs: readonly WaitingRun[]): void {
+    const line = this.#lineOf(host.spec);
+    const waiters = runs.flatMap((run) => this.#waiters.get(run) ?? []);
+    for (const waiter of waiters) {
+      [waiter.host, waiter.line] = [null, line];
+      host.giveBack();
+      if (this.#closed) waiter.reject(stopping());
+    }
+    this.#endBatch(host);
+    line.batches.tookLong();
+    line.waiters = [...waiters, ...line.waiters].toSorted((a, b) => a.since - b.since);
+    this.#serve(line);
   }
 
   /** Adds a host that was started elsewhere and is lent. */
@@ -74,14 +127,16 @@ export class ExclusiveHosts {
   /** Nobody has it any more, and it may take runs. */
   offer(host: TaskHost): void {
     const line = this.#lineOf(host.spec);
-    const waiter = line.waiters.shift();
-    if (waiter !== undefined) return waiter.resolve(this.#lend(host));
+    const batch = this.#endBatch(host);
+    if (batch !== null) line.batches.done(batch.runs, this.#options.monotonic() - batch.since);
     line.idle.push(host);
-    this.#options.idle(host);
+    this.#serve(line);
+    if (line.idle.at(-1) === host) this.#options.idle(host);
   }
 
   /** It takes no more runs. */
   forget(host: TaskHost): void {
+    this.#endBatch(host);
     const line = this.#lines.get(host.key);
     if (line !== undefined) {
       line.usable.delete(host);
@@ -103,15 +158,58 @@ export class ExclusiveHosts {
     const key = hostKey(spec);
     const present = this.#lines.get(key);
     if (present !== undefined) return present;
-    const line: Line = { key, spec, waiters: [], idle: [], usable: new Set(), booting: 0 };
+    const batches = new BatchSize();
+    const line: Line = { key, spec, waiters: [], idle: [], usable: new Set(), booting: 0, batches };
     this.#lines.set(key, line);
     return line;
   }
 
-  #lend(host: TaskHost): TaskHost {
-    host.borrow();
+  /** Gives the processes that are free to those that wait. */
+  #serve(line: Line): void {
+    if (this.#closed) return;
+    while (line.waiters.length > 0) {
+      const host = line.idle.pop();
+      if (host === undefined) return this.#boot();
+      this.#give(host, line);
+    }
+  }
+
+  /** Gives a process as many of those that wait as are its share. */
+  #give(host: TaskHost, line: Line): void {
+    const { waiters, usable, booting, batches } = line;
+    // Where there is time to spare the others are there for it.
+    const processes = this.#options.hasSpareCpu() ? usable.size - booting : 1;
+    const share = host.takesSeveral ? Math.min(batches.most, Math.ceil(waiters.length / processes)) : 1;
+    const [first, ...others] = waiters.splice(0, share);
+    if (first === undefined) return;
     this.#options.taken(host);
-    return host;
+    for (const waiter of [first, ...others]) {
+      waiter.host = host;
+      host.borrow();
+    }
+    const since = this.#options.monotonic();
+    const runs = host.give([first.run, ...others.map(({ run }) => run)]);
+    for (const waiter of others.splice(runs - 1).toReversed()) {
+      waiter.host = null;
+      host.giveBack();
+      waiters.unshift(waiter);
+    }
+    const timer = runs === 1 ? null : setTimeout(() => host.takeBack(), PATIENCE_MS);
+    this.#batches.set(host, { since, runs, timer });
+  }
+
+  #endBatch(host: TaskHost): Batch | null {
+    const batch = this.#batches.get(host) ?? null;
+    if (batch?.timer) clearTimeout(batch.timer);
+    this.#batches.delete(host);
+    return batch;
+  }
+
+  #refuse(line: Line, error: unknown): void {
+    const waiter = line.waiters.shift();
+    if (waiter === undefined) return;
+    this.#waiters.delete(waiter.run);
+    waiter.reject(error);
   }
 
   /** Boots what is wanted now, for who has waited longest, and looks again soon while somebody waits for more. */
@@ -165,7 +263,7 @@ export class ExclusiveHosts {
       this.#options.makeRoom();
       host = this.#options.start(line.spec);
     } catch (error) {
-      return line.waiters.shift()?.reject(error);
+      return this.#refuse(line, error);
     }
     // One that is to take no runs any more is not asked to end before it has booted: it would look like a failed boot.
     host.borrow();
@@ -185,7 +283,7 @@ export class ExclusiveHosts {
       },
       (error: unknown) => {
         ended();
-        line.waiters.shift()?.reject(error);
+        this.#refuse(line, error);
         this.forget(host);
       },
     );

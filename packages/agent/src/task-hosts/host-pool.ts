@@ -6,6 +6,7 @@ import type { GroupReaper } from "./group-reaper.ts";
 import type { HostHomes } from "./host-homes.ts";
 import { areSuperseded, hostKey, type HostSpec } from "./host-key.ts";
 import { createSpareCpu } from "./spare-cpu.ts";
+import type { WaitingRun } from "./host-run.ts";
 import { TaskHost } from "./task-host.ts";
 import type { NamespaceTier } from "./task-tier.ts";
 
@@ -39,6 +40,8 @@ export class HostPool {
   readonly #all = new Set<TaskHost>();
   readonly #exclusive: ExclusiveHosts;
   readonly #shared = new Map<string, TaskHost>();
+  /** Runs that wait for a shared host. */
+  readonly #waiting = new Set<WaitingRun>();
   /** Hosts without a run, the one that was given back last at the end. */
   readonly #expiry = new Map<TaskHost, NodeJS.Timeout>();
   readonly #clearing = new Set<Promise<void>>();
@@ -57,19 +60,35 @@ export class HostPool {
     });
   }
 
-  /** A booted host to run in; throws `HostBootError`. Give it back with `release`. */
-  acquire(spec: HostSpec): Promise<TaskHost> {
+  /**
+   * Begins the run in a process as soon as there is one; resolves when it has begun, or was withdrawn. Throws `HostBootError`. Give the
+   * process back with `release`.
+   */
+  async begin(spec: HostSpec, run: WaitingRun): Promise<void> {
     const { environmentId, secrets } = spec;
     this.#retire((held) => held.environmentId === environmentId && areSuperseded(held.secrets, secrets));
-    return spec.mode === "shared" ? this.#acquireShared(spec) : this.#exclusive.acquire(spec);
+    if (spec.mode === "exclusive") return this.#exclusive.begin(spec, run);
+    this.#waiting.add(run);
+    try {
+      const host = await this.#acquireShared(spec);
+      if (this.#waiting.has(run)) host.give([run]);
+      else this.release(host);
+    } finally {
+      this.#waiting.delete(run);
+    }
   }
 
-  /** A run that held this host has ended. */
+  /** The run is not to begin any more. It may have begun until now: then it was told so. */
+  withdraw(run: WaitingRun): void {
+    if (!this.#waiting.delete(run)) this.#exclusive.withdraw(run);
+  }
+
+  /** A run that was begun in this host has ended. */
   release(host: TaskHost): void {
     host.giveBack();
-    if (!host.usable) return;
+    if (!host.usable || !host.free) return;
     if (host.spec.mode === "exclusive") this.#exclusive.offer(host);
-    else if (host.free) this.#expireLater(host);
+    else this.#expireLater(host);
   }
 
   /** Boots a bundle in a fresh process, which stays for its first run when there is room. */
@@ -164,7 +183,11 @@ export class HostPool {
     const onUnusable = (): void => this.#forget(host);
     let host: TaskHost;
     try {
-      host = new TaskHost({ spec, home, environment, reaper, namespace, logger, onUnusable });
+      host = new TaskHost({
+        ...{ spec, home, environment, reaper, namespace, logger, onUnusable },
+        onBegun: (run) => this.#exclusive.begun(run),
+        onReturned: (runs) => this.#exclusive.returned(host, runs),
+      });
     } catch (error) {
       void homes.clear(home);
       throw error;

@@ -20,17 +20,18 @@ export const HOST_ENTRY = fileURLToPath(
 
 /**
  * Starts a host in a process group and folders of its own, with nothing of the agent's environment but what is given, and
- * no descriptor but five of its own. As another user it has none of the agent's groups and rights.
+ * no descriptor but five of its own and the tickets of an exclusive one. As another user it has none of the agent's groups and rights.
  */
 export function spawnHost(
   home: HostHome,
   memoryMb: number | null,
   environment: Record<string, string>,
+  ticketsFd: number | null,
 ): HostProcess {
   const [file, ...args] = hostProgram(memoryMb);
   const child = spawnExpendable(() =>
     spawn(file, args, {
-      stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe", "pipe", "pipe", ...(ticketsFd === null ? [] : [ticketsFd])],
       cwd: home.work,
       ...home.user,
       env: { ...environment, ...home.environment },

@@ -1,6 +1,7 @@
 import type { DurableCall, ExecuteResult, FileCall, LogStream, MetadataChange } from "@keelson/contract";
-import type { HostEvent, Thrown } from "../host/frames.ts";
+import type { HostEvent, RunInput, Thrown } from "../host/frames.ts";
 import type { HostDeath } from "../deaths/death.ts";
+import type { TaskHost } from "./task-host.ts";
 
 /** Where a run's effects go; called in the order in which the process had them. */
 export type RunSink = {
@@ -22,7 +23,18 @@ export type RunEnding =
   | { kind: "died"; death: HostDeath }
   | { kind: "abandoned" };
 
-export type HostRun = { readonly n: number; readonly ended: Promise<RunEnding> };
+/** A run that has begun in a process, by its number there. */
+export type HostRun = { readonly host: TaskHost; readonly n: number; readonly ended: Promise<RunEnding> };
+
+/** A run that waits for a process. */
+export type WaitingRun = {
+  readonly input: RunInput;
+  readonly sink: RunSink;
+  /** The run before it in its process has ended. It may have begun then, which is told later; else it is taken back. */
+  comesNext(): void;
+  /** It has begun, before anything is told of it. */
+  begun(run: HostRun): void;
+};
 
 /** A bundle that did not come up; `thrown` when it said why, else `death`. */
 export class HostBootError extends Error {

@@ -13,7 +13,7 @@ import type { HostSpec } from "./host-key.ts";
 import { HOST_ENTRY, hostProgram, toHostProcess, type HostProcess } from "./host-process.ts";
 
 /** What bubblewrap reads and closes before the program begins, by descriptor; those below are the host's own. */
-const FILES = { options: 5, seccomp: 6, passwd: 7, group: 8 } as const;
+const FILES = { options: 6, seccomp: 7, passwd: 8, group: 9 } as const;
 
 /**
  * Starts a host in the namespace tier, in a process group of its own. It sees the system's programs, what Node and the bundle
@@ -25,6 +25,7 @@ export function spawnIsolatedHost(
   spec: HostSpec,
   environment: Record<string, string>,
   means: SandboxMeans,
+  ticketsFd: number | null,
 ): HostProcess {
   const uid = home.user?.uid ?? null;
   const env = { ...environment, ...home.environment };
@@ -39,7 +40,10 @@ export function spawnIsolatedHost(
   const mark = home.environment[PROCESS_MARK];
   const child = spawnExpendable(() =>
     spawn(file, args, {
-      stdio: ["ignore", ...Array.from({ length: FILES.group }, () => "pipe" as const)],
+      stdio: [
+        ...(["ignore", "pipe", "pipe", "pipe", "pipe", ticketsFd ?? "ignore"] as const),
+        ...Object.keys(FILES).map(() => "pipe" as const),
+      ],
       cwd: "/",
       env: { PATH: SYSTEM_PATH, ...(mark === undefined ? {} : { [PROCESS_MARK]: mark }) },
       detached: true,

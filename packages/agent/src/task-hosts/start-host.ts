@@ -10,11 +10,13 @@ export type HostStart = {
   environment: Record<string, string>;
   /** Null: no host of it can be started here. */
   namespace: NamespaceTier | null;
+  /** What an exclusive host reads its tickets from; null for a shared one. */
+  ticketsFd: number | null;
 };
 
 /** Starts the process of a host in the tier that is asked for, and never in less. */
-export function startHost({ spec, home, environment, namespace }: HostStart): HostProcess {
-  if (spec.isolation === "process") return spawnHost(home, spec.memoryMb, environment);
+export function startHost({ spec, home, environment, namespace, ticketsFd }: HostStart): HostProcess {
+  if (spec.isolation === "process") return spawnHost(home, spec.memoryMb, environment, ticketsFd);
   if (namespace === null) throw new Error("this worker has no namespace tier for tasks");
-  return spawnIsolatedHost(home, spec, environment, namespace.means);
+  return spawnIsolatedHost(home, spec, environment, namespace.means, ticketsFd);
 }

@@ -1,42 +1,34 @@
+import { randomBytes } from "node:crypto";
 import type { ExecuteResult, LogStream } from "@keelson/contract";
 import {
   createFrameReader,
   type ToRun,
   type FromHost,
   type HostEntrypoint,
-  type RunInput,
-  type StopCause,
   type Thrown,
 } from "../host/frames.ts";
 import { createGivenSecrets } from "../executions/redactor.ts";
 import type { Logger } from "../log.ts";
 import { InfrastructureError, type HostDeath, type KillCause } from "../deaths/death.ts";
 import { limitServedTime } from "../deaths/served-time.ts";
+import { GivenRuns, type GivenRunsOptions } from "./given-runs.ts";
 import type { GroupReaper } from "./group-reaper.ts";
 import { HostOutbox } from "./host-outbox.ts";
 import { hostKey, type HostSpec } from "./host-key.ts";
 import { killGroup, type HostProcess } from "./host-process.ts";
+import { HostOutput } from "./host-output.ts";
 import { HostProgram } from "./host-program.ts";
-import { HostBootError, type HostRun, type RunEnding, type RunSink } from "./host-run.ts";
-import { OutputTail } from "./output-tail.ts";
+import { HostBootError, type RunEnding, type WaitingRun } from "./host-run.ts";
 import { readAvailable } from "./read-available.ts";
 import { startHost, type HostStart } from "./start-host.ts";
 
-type ActiveRun = {
-  n: number;
-  sink: RunSink;
-  end(ending: RunEnding): void;
-  /** It has ended so, and its output is still to be read. */
-  result: ExecuteResult | null;
-};
+export type TaskHostOptions = Omit<HostStart, "ticketsFd"> &
+  Pick<GivenRunsOptions, "onBegun" | "onReturned"> & {
+    reaper: GroupReaper;
+    logger: Logger;
+    onUnusable(): void;
+  };
 
-export type TaskHostOptions = HostStart & {
-  reaper: GroupReaper;
-  logger: Logger;
-  onUnusable(): void;
-};
-
-const OUTPUTS = ["stdout", "stderr"] as const;
 /** Of time in which the process could run. */
 const BOOT_MS = 30_000;
 const PONG_MS = 5_000;
@@ -56,7 +48,8 @@ export class TaskHost {
   readonly #process: HostProcess;
   readonly #program: HostProgram;
   readonly #outbox: HostOutbox;
-  readonly #runs = new Map<number, ActiveRun>();
+  readonly #output: HostOutput;
+  readonly #runs: GivenRuns;
   readonly #paused = new Set<number>();
   readonly #given = createGivenSecrets();
   readonly #boot = Promise.withResolvers<HostEntrypoint[]>();
@@ -69,12 +62,11 @@ export class TaskHost {
   readonly #frames = createFrameReader<FromHost>((messages) => {
     for (const message of messages) this.#receive(message);
   });
-  #lastRun = 0;
+  #isReading = false;
   #borrowers = 0;
   #state: "booting" | "ready" | "retired" | "ended" = "booting";
   #killCause: KillCause | null = null;
   #uncaught: Thrown | null = null;
-  readonly #stderrTail = new OutputTail();
   #starved = false;
   /** Ends the wait for an answer to a ping. */
   #onPong: (() => void) | null = null;
@@ -90,13 +82,25 @@ export class TaskHost {
     this.spec = options.spec;
     this.key = hostKey(options.spec);
     this.#boot.promise.catch(() => undefined); // Whoever boots a host looks at it; a retired one is nobody's.
-    this.#process = startHost(options);
-    this.#program = new HostProgram(options.spec, this.pid, () => this.kill("out_of_memory"));
+    const { spec, home, onBegun, onReturned } = options;
+    this.#runs = new GivenRuns({
+      ...{ host: this, onBegun, onReturned },
+      ticketsPath: spec.mode === "exclusive" ? `${home.path}.tickets` : null,
+      readTold: () => void (this.#isReading || this.#readTold()),
+    });
+    try {
+      this.#process = startHost({ ...options, ticketsFd: this.#runs.ticketsFd });
+    } catch (error) {
+      this.#runs.close();
+      throw error;
+    }
+    this.#program = new HostProgram(spec, this.pid, () => this.kill("out_of_memory"));
     this.#outbox = new HostOutbox(this.#process.toHost);
-    for (const name of OUTPUTS) this.#readStream(name);
+    const marker = `\0${randomBytes(16).toString("hex")}`;
+    this.#output = this.#openOutput(marker);
     this.#listen();
-    const { bundlePath: path, mode, isolation, folders } = options.spec;
-    this.#outbox.post(["boot", { path, mode, folders: isolation === "namespace" ? folders : null }]);
+    const folders = spec.isolation === "namespace" ? spec.folders : null;
+    this.#outbox.post(["boot", { path: spec.bundlePath, mode: spec.mode, folders, marker }]);
     const booted = this.#limit(BOOT_MS, LONGEST_BOOT_MS, "boot_timeout");
     this.booted.then(booted, booted);
   }
@@ -130,24 +134,32 @@ export class TaskHost {
     this.#exitWhenFree();
   }
 
-  run(input: RunInput, sink: RunSink): HostRun {
-    const { promise, resolve } = Promise.withResolvers<RunEnding>();
-    if (this.#state === "ended") {
-      void this.exited.then((death) => resolve({ kind: "died", death }));
-      return { n: 0, ended: promise };
-    }
-    this.#lastRun += 1;
-    const n = this.#lastRun;
-    this.#given.add(input.secrets);
-    this.#runs.set(n, { n, sink, end: resolve, result: null });
-    if (this.spec.mode === "exclusive") this.#stderrTail.clear();
-    this.#outbox.post(["run", n, input]);
-    return { n, ended: promise };
+  /** It may be given several runs at once. */
+  get takesSeveral(): boolean {
+    return this.#runs.takesSeveral;
   }
 
-  /** Aborts the run's signal. */
-  stop(n: number, cause: StopCause): void {
-    this.#outbox.post(["stop", n, cause]);
+  /**
+   * Begins the first run, and lets the process go on to the others, to each when the one before it has ended, unless it is taken
+   * back until then. An exclusive host has no other run.
+   *
+   * @returns how many it has taken
+   */
+  give(runs: readonly [WaitingRun, ...WaitingRun[]]): number {
+    const [n, ...others] = this.#runs.add(runs);
+    if (this.spec.mode === "exclusive") this.#output.begin(n, others.length > 0);
+    for (const [i, number] of [n, ...others].entries()) {
+      const { input } = runs[i] as WaitingRun;
+      this.#given.add(input.secrets);
+      this.#outbox.post([i === 0 ? "run" : "next", number, input]);
+    }
+    this.#runs.begin(n);
+    return 1 + others.length;
+  }
+
+  /** Takes the runs back that it has not begun. */
+  takeBack(): void {
+    this.#runs.takeBack();
   }
 
   /** Says something to a run that goes on. */
@@ -157,9 +169,8 @@ export class TaskHost {
 
   /** True when the run or its process has ended by itself, as told until now: all of that is read, also what is held up. */
   hasTold(n: number): boolean {
-    const isHeld = (): boolean => false;
-    readAvailable(this.#process.fromHost, (bytes) => this.#readFrames(bytes), isHeld);
-    return this.#gone || this.#runs.get(n)?.result !== null;
+    this.#readTold();
+    return this.#gone || this.#runs.hasTold(n);
   }
 
   /**
@@ -167,7 +178,13 @@ export class TaskHost {
    * lets its other runs finish, and is killed when it does not even answer.
    */
   abandon(n: number, cause: KillCause): void {
-    if (this.spec.mode === "exclusive") return this.kill(cause);
+    if (this.spec.mode === "exclusive") {
+      // Nothing can begin behind it any more. What has begun until now shows that it has ended itself.
+      this.takeBack();
+      if (!this.hasTold(n)) return this.kill(cause);
+      // Then nothing of it is held up any longer.
+      return this.setPaused(n, false);
+    }
     this.#finish(n, { kind: "abandoned" });
     this.retire();
     // While the agent itself holds the pipe up, silence says nothing.
@@ -189,13 +206,15 @@ export class TaskHost {
 
   /** Stops or continues reading what a run writes; a process that nobody reads is held up when its pipe is full. */
   setPaused(n: number, paused: boolean): void {
-    if (paused) this.#paused.add(n);
-    else this.#paused.delete(n);
-    const { stdout, stderr, fromHost } = this.#process;
-    for (const stream of this.spec.mode === "exclusive" ? [stdout, stderr] : [fromHost]) {
-      if (this.#paused.size > 0) stream.pause();
-      else stream.resume();
-    }
+    if (paused) {
+      this.#paused.add(n);
+      this.takeBack();
+    } else this.#paused.delete(n);
+    const isPaused = this.#paused.size > 0;
+    const { fromHost } = this.#process;
+    if (this.spec.mode === "exclusive") this.#output.setPaused(isPaused);
+    else if (isPaused) fromHost.pause();
+    else fromHost.resume();
     this.#finishRead();
   }
 
@@ -203,6 +222,7 @@ export class TaskHost {
   retire(): void {
     if (this.#state === "ended" || this.#state === "retired") return;
     this.#state = "retired";
+    this.takeBack();
     this.#options.onUnusable();
     this.#exitWhenFree();
   }
@@ -240,26 +260,36 @@ export class TaskHost {
     this.#options.reaper.add(child.pid);
   }
 
+  #readTold(): void {
+    const isHeld = (): boolean => false;
+    readAvailable(this.#process.fromHost, (bytes) => this.#readFrames(bytes), isHeld);
+  }
+
   #readFrames(bytes: Buffer): void {
+    this.#isReading = true;
     try {
       this.#frames(bytes);
     } catch (err) {
       this.#options.logger.error({ err, pid: this.pid }, "a task host wrote what is no frame; ending it");
       this.kill("unresponsive");
+    } finally {
+      this.#isReading = false;
     }
   }
 
-  #readStream(name: LogStream): void {
-    const stream = this.#process[name];
-    stream.on("data", (bytes: Buffer) => this.#output(name, bytes));
-    stream.on("end", () => this.retire());
-    stream.on("error", () => undefined);
+  #openOutput(marker: string): HostOutput {
+    const { stdout, stderr } = this.#process;
+    return new HostOutput({
+      ...{ stdout, stderr, marker: Buffer.from(marker) },
+      onOutput: (n, stream, bytes) => this.#attribute(n, stream, bytes),
+      nextAfter: (n) => this.#runs.nextAfter(n),
+      onClosed: () => this.retire(),
+    });
   }
 
-  #output(stream: LogStream, bytes: Buffer): void {
-    if (stream === "stderr") this.#stderrTail.push(bytes);
-    const run = this.#exclusiveRun();
-    if (run !== undefined) return run.sink.output(stream, bytes);
+  #attribute(n: number, stream: LogStream, bytes: Buffer): void {
+    const sink = this.#runs.begin(n);
+    if (sink !== undefined) return sink.output(stream, bytes);
     this.#options.logger.info(
       {
         ...{ pid: this.pid, digest: this.spec.digest, stream },
@@ -273,29 +303,29 @@ export class TaskHost {
     switch (message[0]) {
       case "ready":
         if (this.#state === "booting") this.#state = "ready";
-        this.#readOutput();
+        this.#output.readAll();
         return this.#boot.resolve(message[1]);
       case "boot_failed":
         this.#boot.reject(new HostBootError(message[1], null));
         return this.retire();
       case "text":
-        return this.#runs.get(message[1])?.sink.output(message[2], Buffer.from(message[3]));
+        return this.#runs.begin(message[1])?.output(message[2], Buffer.from(message[3]));
       case "bytes":
-        return this.#runs.get(message[1])?.sink.output(message[2], Buffer.from(message[3], "base64"));
+        return this.#runs.begin(message[1])?.output(message[2], Buffer.from(message[3], "base64"));
       case "event":
-        return this.#runs.get(message[1])?.sink.event(message[2]);
+        return this.#runs.begin(message[1])?.event(message[2]);
       case "metadata":
-        return this.#runs.get(message[1])?.sink.metadata(message[2]);
+        return this.#runs.begin(message[1])?.metadata(message[2]);
       case "call":
-        return this.#runs.get(message[1])?.sink.call(message[2], message[3]);
+        return this.#runs.begin(message[1])?.call(message[2], message[3]);
       case "exec_result":
-        return this.#runs.get(message[1])?.sink.execResult(message[2], message[3]);
+        return this.#runs.begin(message[1])?.execResult(message[2], message[3]);
       case "file":
-        return this.#runs.get(message[1])?.sink.file(message[2], message[3]);
+        return this.#runs.begin(message[1])?.file(message[2], message[3]);
       case "awake":
-        return this.#runs.get(message[1])?.sink.awake();
+        return this.#runs.begin(message[1])?.awake();
       case "end":
-        return this.#receiveEnd(message[1], message[2]);
+        return this.#receiveEnd(message[1], message[2], message[3]);
       case "uncaught":
         this.#uncaught = message[2];
         setTimeout(() => this.kill("stopped"), EXIT_GRACE_MS).unref();
@@ -313,39 +343,24 @@ export class TaskHost {
     }
   }
 
-  #receiveEnd(n: number, result: ExecuteResult): void {
-    const run = this.#runs.get(n);
-    if (run === undefined) return;
-    run.result = result;
-    if (this.spec.mode === "exclusive") this.#finishRead();
-    else this.#finish(n, { kind: "result", result });
+  #receiveEnd(n: number, result: ExecuteResult, goesOn: boolean): void {
+    if (!this.#runs.tell(n, result)) return;
+    if (this.spec.mode === "shared") return this.#finish(n, { kind: "result", result });
+    this.#finishRead();
+    if (!goesOn) this.takeBack();
   }
 
-  /** Ends a run that has told its result, when all that it wrote before is read: it is in the pipes, and nothing else is. */
+  /** Ends the runs that have told their results, when all that they wrote before is read: it is in the pipes, and nothing else is. */
   #finishRead(): void {
-    const run = this.#exclusiveRun();
-    if (!run?.result || !this.#readOutput()) return;
-    this.#finish(run.n, { kind: "result", result: run.result });
-  }
-
-  /** Reads what the process wrote until now; false when somebody holds that up. */
-  #readOutput(): boolean {
-    const isHeld = (): boolean => this.#paused.size > 0;
-    return OUTPUTS.every((name) =>
-      readAvailable(this.#process[name], (bytes) => this.#output(name, bytes), isHeld),
-    );
-  }
-
-  #exclusiveRun(): ActiveRun | undefined {
-    return this.spec.mode === "exclusive" ? this.#runs.get(this.#lastRun) : undefined;
+    const told = this.spec.mode === "exclusive" ? this.#runs.told() : [];
+    if (told.length === 0 || !this.#output.readAll()) return;
+    for (const { n, result } of told) this.#finish(n, { kind: "result", result });
   }
 
   #finish(n: number, ending: RunEnding): void {
-    const run = this.#runs.get(n);
-    if (run === undefined) return;
-    this.#runs.delete(n);
+    this.#output.end(n);
+    this.#runs.finish(n, ending);
     if (this.#paused.has(n)) this.setPaused(n, false);
-    run.end(ending);
   }
 
   /** The process is gone; its pipes may still hold its last words. */
@@ -354,6 +369,7 @@ export class TaskHost {
     this.#gone = true;
     const pid = this.pid as number;
     killGroup(pid);
+    this.takeBack();
     this.#going.resolve();
     this.#options.reaper.remove(pid);
     // A turn after the time is over: what came while the agent itself stood still is read before.
@@ -366,24 +382,22 @@ export class TaskHost {
     if (this.#state === "ended") return;
     this.#onPong?.();
     const wasRetired = this.#state === "retired";
-    const { stdout, stderr, fromHost, toHost } = this.#process;
-    for (const stream of [stdout, stderr, fromHost, toHost]) stream.destroy();
+    const { fromHost, toHost } = this.#process;
+    for (const stream of [fromHost, toHost]) stream.destroy();
+    this.#output.destroy();
+    this.#runs.close();
     this.#state = "ended";
     const death: HostDeath = {
       ...this.#exitStatus,
       killCause: this.#killCause,
       uncaught: this.#uncaught,
-      stderrTail: this.#stderrTail.toString(),
+      stderrTail: this.#output.lastWords(),
       starved: this.#starved,
     };
     if (!wasRetired) this.#options.onUnusable();
     this.#boot.reject(this.#program.setUpProblem(death) ?? new HostBootError(null, death));
-    for (const run of [...this.#runs.values()]) {
-      this.#finish(
-        run.n,
-        run.result === null ? { kind: "died", death } : { kind: "result", result: run.result },
-      );
-    }
+    for (const { n, result } of this.#runs.told()) this.#finish(n, { kind: "result", result });
+    for (const n of this.#runs.numbers()) this.#finish(n, { kind: "died", death });
     this.#going.resolve();
     this.#exit.resolve(death);
   }

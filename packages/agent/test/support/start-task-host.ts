@@ -2,8 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startGroupReaper } from "../../src/task-hosts/group-reaper.ts";
 import { openHostHomes } from "../../src/task-hosts/host-homes.ts";
-import type { RunSink } from "../../src/task-hosts/host-run.ts";
-import { TaskHost } from "../../src/task-hosts/task-host.ts";
+import type { HostRun, RunSink, WaitingRun } from "../../src/task-hosts/host-run.ts";
+import { TaskHost, type TaskHostOptions } from "../../src/task-hosts/task-host.ts";
 import { cleanUp, type Owner } from "./clean-up.ts";
 
 const nothing = (): undefined => undefined;
@@ -16,11 +16,29 @@ export const DEAF: RunSink = {
   ...{ awake: nothing, execResult: nothing, file: nothing },
 };
 
+/** Of a host that is not one of many. */
+export const ALONE: Pick<TaskHostOptions, "onUnusable" | "onBegun" | "onReturned"> = {
+  ...{ onUnusable: nothing, onBegun: nothing, onReturned: nothing },
+};
+
+/** Begins a run in a process that has none. */
+export function beginRun(host: TaskHost, input: unknown, sink: RunSink): HostRun {
+  let begun: HostRun | undefined;
+  const run: WaitingRun = {
+    ...{ input: input as WaitingRun["input"], sink, comesNext: nothing },
+    begun: (of) => void (begun = of),
+  };
+  host.give([run]);
+  if (begun === undefined) throw new Error("The run has not begun.");
+  return begun;
+}
+
 /** A process of exclusive runs, borrowed and ready, without an agent. It ends with the test. @param source of its bundle */
 export async function startTaskHost(
   t: Owner,
   folder: string,
   source: string | Uint8Array,
+  onReturned: TaskHostOptions["onReturned"] = nothing,
 ): Promise<TaskHost> {
   const bundlePath = join(folder, "bundle.mjs");
   await writeFile(bundlePath, source);
@@ -34,7 +52,7 @@ export async function startTaskHost(
       ...{ bundleRoot: folder, bundlePath, memoryMb: null, isolation: "process", folders: [] },
     },
     ...{ home, environment: { PATH: process.env["PATH"] ?? "" }, namespace: null, reaper, logger: QUIET },
-    onUnusable: nothing,
+    ...{ ...ALONE, onReturned },
   });
   cleanUp(t, async () => {
     host.kill("stopped");

@@ -1,0 +1,140 @@
+import type { ExecuteResult } from "@keelson/contract";
+import type { HostRun, RunEnding, RunSink, WaitingRun } from "./host-run.ts";
+import { RunTickets } from "./run-tickets.ts";
+
+type GivenRun = {
+  n: number;
+  run: WaitingRun;
+  begun: boolean;
+  ended: PromiseWithResolvers<RunEnding>;
+  /** It has ended so, and its output is still to be read. */
+  result: ExecuteResult | null;
+};
+
+/** A run whose process has told its result. */
+export type ToldRun = { n: number; result: ExecuteResult };
+
+export type GivenRunsOptions = {
+  host: HostRun["host"];
+  /** Where its tickets are made. Null: its runs are not begun one behind the other. */
+  ticketsPath: string | null;
+  /** Reads all that the process has told until now, unless that is being read. */
+  readTold(): void;
+  /** Told before the run itself is. */
+  onBegun(run: WaitingRun): void;
+  /** These have not begun, and will not in this process. */
+  onReturned(runs: readonly WaitingRun[]): void;
+};
+
+/** The runs of one process, by their numbers there: those that have begun, and those that wait behind them. */
+export class GivenRuns {
+  readonly #options: GivenRunsOptions;
+  readonly #tickets: RunTickets | null;
+  /** In the order in which they were given. */
+  readonly #runs = new Map<number, GivenRun>();
+  #last = 0;
+  /** The process has runs in its memory that were taken back, until it is told to begin another one. */
+  #holdsTaken = false;
+
+  constructor(options: GivenRunsOptions) {
+    this.#options = options;
+    this.#tickets = options.ticketsPath === null ? null : new RunTickets(options.ticketsPath);
+  }
+
+  /** What the process reads its tickets from. */
+  get ticketsFd(): number | null {
+    return this.#tickets?.descriptor ?? null;
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** The process may be given several at once. */
+  get takesSeveral(): boolean {
+    return this.#tickets !== null && !this.#holdsTaken;
+  }
+
+  /** @returns the numbers of those that were taken: the first, which the process is to begin, and those behind it, or none of these. */
+  add([first, ...others]: readonly [WaitingRun, ...WaitingRun[]]): [number, ...number[]] {
+    const n = this.#add(first);
+    this.#holdsTaken = false;
+    const numbers = others.map((_, i) => n + 1 + i);
+    if (numbers.length === 0 || this.#tickets?.issue(numbers) !== true) return [n];
+    for (const other of others) this.#add(other);
+    return [n, ...numbers];
+  }
+
+  #add(run: WaitingRun): number {
+    this.#last += 1;
+    const n = this.#last;
+    this.#runs.set(n, { n, run, begun: false, ended: Promise.withResolvers(), result: null });
+    return n;
+  }
+
+  /** Where the effects of a run go, which has begun when it has any. */
+  begin(n: number): RunSink | undefined {
+    const given = this.#runs.get(n);
+    if (given === undefined) return undefined;
+    if (!given.begun) {
+      given.begun = true;
+      this.#options.onBegun(given.run);
+      given.run.begun({ host: this.#options.host, n, ended: given.ended.promise });
+    }
+    return given.run.sink;
+  }
+
+  /** Takes those back that the process has not begun. The others have begun when this returns. */
+  takeBack(): void {
+    if (![...this.#runs.values()].some(({ begun }) => !begun)) return;
+    const left = this.#tickets?.takeBack();
+    const returned = [...this.#runs.values()].filter(({ n, begun }) => !begun && left?.has(n % 256));
+    for (const { n } of returned) this.#runs.delete(n);
+    this.#holdsTaken ||= returned.length > 0;
+    // What the process had drawn has begun; all but the last of it have ended too, and were told.
+    this.#options.readTold();
+    for (const n of this.#runs.keys()) this.begin(n);
+    if (returned.length > 0) this.#options.onReturned(returned.map(({ run }) => run));
+  }
+
+  /** The process has told how it ended. False for a run that is not there any more. */
+  tell(n: number, result: ExecuteResult): boolean {
+    this.begin(n);
+    const given = this.#runs.get(n);
+    if (given === undefined) return false;
+    given.result = result;
+    return true;
+  }
+
+  hasTold(n: number): boolean {
+    return this.#runs.get(n)?.result !== null;
+  }
+
+  told(): ToldRun[] {
+    return [...this.#runs.values()].flatMap(({ n, result }) => (result === null ? [] : { n, result }));
+  }
+
+  /** The one that the process goes on to after that; 0 for none. */
+  nextAfter(n: number): number {
+    return [...this.#runs.keys()].find((other) => other > n) ?? 0;
+  }
+
+  finish(n: number, ending: RunEnding): void {
+    const given = this.#runs.get(n);
+    if (given === undefined) return;
+    this.#runs.delete(n);
+    const [next] = this.#runs.values();
+    if (next?.begun === false) next.run.comesNext();
+    given.ended.resolve(ending);
+  }
+
+  numbers(): number[] {
+    return [...this.#runs.keys()];
+  }
+
+  /** The process is gone, and all that it had is taken back. */
+  close(): void {
+    this.takeBack();
+    this.#tickets?.close();
+  }
+}
