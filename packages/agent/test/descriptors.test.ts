@@ -10,7 +10,7 @@ import { spawnAgent } from "./support/spawn-agent.ts";
 import { startTestSupervisor, tiersHere } from "./support/start-test-supervisor.ts";
 import { cleanUp } from "./support/clean-up.ts";
 
-type Seen = { descriptors: Record<string, string>; read: string[] };
+type Seen = { descriptors: Record<string, string>; read: string[]; written: number | string };
 
 const SOURCE = bundleOf(
   {
@@ -23,9 +23,11 @@ const SOURCE = bundleOf(
         if (!(descriptors[fd] ?? "").startsWith("/")) continue;
         try { read.push(readFileSync("/proc/self/fd/" + fd, "utf8").slice(0, 100)); } catch {}
       }
-      return { descriptors, read };`,
+      let written = null;
+      try { written = writeSync(5, "x"); } catch (error) { written = error.code; }
+      return { descriptors, read, written };`,
   },
-  `import { readdirSync, readFileSync, readlinkSync } from "node:fs";`,
+  `import { readdirSync, readFileSync, readlinkSync, writeSync } from "node:fs";`,
 );
 
 const linksOf = (pid: number): Map<string, string> =>
@@ -60,7 +62,13 @@ for (const execution of ["exclusive", "shared"] as const) {
     const agentOwn = new Set(
       [...ofAgent.values()].filter((link) => /^(socket|pipe):|^\//.test(link) && link !== "/dev/null"),
     );
-    for (const { descriptors, read } of seen) {
+    for (const { descriptors, read, written } of seen) {
+      if (execution === "exclusive") {
+        // It shares its tickets with the agent, and cannot make any.
+        assert.match(descriptors["5"] ?? "", /\.tickets \(deleted\)$/);
+        assert.equal(written, "EBADF");
+        delete descriptors["5"];
+      }
       assert.deepEqual(
         Object.entries(descriptors).filter(([, link]) => link === secretPath),
         [],

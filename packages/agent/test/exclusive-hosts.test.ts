@@ -144,3 +144,39 @@ test("a child that goes on writing holds up neither the end of its run nor the w
   const second = server.enqueue({ digest });
   assert.deepEqual(await outputs([first, second]), [1, 2]);
 });
+
+test("short runs that come together each have their own output and their own time", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 16 });
+  const main = `console.log("out " + payload); console.error("err " + payload); if (payload % 10 === 0) spawnSync("sh", ["-c", "echo child " + payload], { stdio: "inherit" }); return process.pid;`;
+  const digest = server.putBundle(bundleOf({ main }, `import { spawnSync } from "node:child_process";`));
+  const runs = Array.from({ length: 400 }, (_, payload) => server.enqueue({ digest, payload }));
+  const pids = await outputs<number>(runs);
+  t.diagnostic(`${new Set(pids).size} processes`);
+  for (const [i, run] of runs.entries()) {
+    const child = i % 10 === 0 ? `child ${i}\n` : "";
+    assert.equal(run.output("stdout").toString(), `out ${i}\n${child}`);
+    assert.equal(run.output("stderr").toString(), `err ${i}\n`);
+    const [start, ...later] = run.operations;
+    assert.equal(start?.kind, "start");
+    for (const { at } of later.filter(({ kind }) => kind === "release") as { at: string }[])
+      assert.ok(Date.parse(at) >= Date.parse((start as { at: string }).at), `${at} is before its start`);
+  }
+});
+
+test("a run that takes long all of a sudden holds up none of those that came with it", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 8 });
+  const open = join(await makeFolder(t), "open");
+  // It blocks its process: nobody in there could give the others back.
+  const block = `while (!existsSync(payload)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); return 1;`;
+  const digest = server.putBundle(bundleOf({ block, main: `return 2;` }, IMPORTS));
+  // Until all of them are known to be short.
+  await outputs(Array.from({ length: 200 }, () => server.enqueue({ digest })));
+  const runs = Array.from({ length: 80 }, (_, i) =>
+    i % 16 === 3 ? server.enqueue({ digest, task: "block", payload: open }) : server.enqueue({ digest }),
+  );
+  const short = runs.filter((_, i) => i % 16 !== 3);
+  assert.deepEqual(new Set(await outputs(short)), new Set([2]));
+  await writeFile(open, "");
+  const all = await outputs(runs);
+  assert.equal(all.filter((output) => output === 1).length, 5);
+});

@@ -9,12 +9,10 @@ import {
 } from "@keelson/contract";
 import type { CallAnswer, HostEvent, RunInput } from "../host/frames.ts";
 import { leavesCode } from "../host/leaves-code.ts";
-import { LogBuffer } from "../reporter/log-buffer.ts";
 import type { LeaseChannel } from "../reporter/lease-channel.ts";
 import type { HostSpec } from "../task-hosts/host-key.ts";
 import type { HostRun, RunEnding, RunSink, WaitingRun } from "../task-hosts/host-run.ts";
 import { projectStack, withoutRoot } from "./project-stack.ts";
-import { createRedactor, type Redactor } from "./redactor.ts";
 import { bootWhole, completeHostSpec, whileHeld } from "./complete-host-spec.ts";
 import type { AskedHostSpec } from "./complete-host-spec.ts";
 import { unknownFormat } from "./unknown-format.ts";
@@ -33,11 +31,9 @@ import {
   type Stop,
 } from "./decide-release.ts";
 import { Parking } from "./parking.ts";
+import { RunOutput } from "./run-output.ts";
 import { LEASE_LOST, RunWorkspace } from "./run-workspace.ts";
 
-/** Unsent output at which a run's pipes are left alone, and at which they are read again. */
-const PAUSE_BYTES = 1024 * 1024;
-const RESUME_BYTES = 512 * 1024;
 /** How long code may go on after its deadline. */
 const DEADLINE_GRACE_MS = 1_000;
 const EVENT_MESSAGE_CHARACTERS = 4096;
@@ -52,8 +48,7 @@ export class RunningExecution {
   readonly execution: Execution;
   readonly channel: LeaseChannel;
   readonly #context: ExecutionContext;
-  readonly #logs: LogBuffer;
-  readonly #redactor: Redactor;
+  readonly #output: RunOutput;
   /** Where its bundle's files are, as soon as they are there. */
   #bundleRoot: string | null = null;
   readonly #maxDurationMs: number | null;
@@ -73,7 +68,6 @@ export class RunningExecution {
   /** Settled waits that came before the process was there. */
   #settledEarly: WaitState[] = [];
   #grace: NodeJS.Timeout | undefined;
-  #paused = false;
 
   constructor(execution: Execution, context: ExecutionContext) {
     this.execution = execution;
@@ -99,7 +93,7 @@ export class RunningExecution {
       ask: () => this.#run?.host.tell(["suspend", this.#run.n]),
     });
     this.channel = context.reporter.open(execution, {
-      onLogsSent: () => this.#paceOutput(),
+      onLogsSent: () => this.#output.pace(),
       onLost: () => this.lose(),
       // Its code has nothing to finish there.
       onWorkspaceLost: () => this.#halt("workspace_gone", 0),
@@ -107,15 +101,10 @@ export class RunningExecution {
       onClosed: () => context.onClosed(this),
     });
     this.#workspace = new RunWorkspace(execution, this.channel.leaseText, context.workspaces);
-    this.#logs = new LogBuffer({
-      maxBytes: context.maxLogBytes,
-      timestamp: () => context.timestamp(),
-      send: (chunks) => this.channel.logs(chunks),
+    this.#output = new RunOutput({
+      ...{ execution, context, channel: this.channel },
+      setPaused: (paused) => this.#run?.host.setPaused(this.#run.n, paused),
     });
-    this.#redactor = createRedactor(
-      { ...execution.secrets, run_token: execution.run_token },
-      (stream, bytes) => this.#logs.write(stream, bytes),
-    );
   }
 
   /** The code has begun; before that the lease can go back without a trace. */
@@ -167,7 +156,7 @@ export class RunningExecution {
   lose(): void {
     this.channel.drop();
     this.#workspace.end();
-    this.#logs.discard();
+    this.#output.discard();
     this.#withdraw();
     this.#halted.resolve(null);
     if (this.#run !== null && !this.#released) {
@@ -218,13 +207,10 @@ export class RunningExecution {
 
   #toWaitingRun(): WaitingRun {
     const sink: RunSink = {
-      output: (stream, bytes) => {
-        this.#redactor.write(stream, bytes);
-        this.#paceOutput();
-      },
+      output: (stream, bytes) => this.#output.write(stream, bytes),
       event: (event) => this.#event(event),
       metadata: (changes) => {
-        this.#logs.flush();
+        this.#output.flush();
         for (let at = 0; at < changes.length; at += 100)
           this.channel.metadata(changes.slice(at, at + 100), this.#context.timestamp());
       },
@@ -272,7 +258,7 @@ export class RunningExecution {
 
   #call(id: number, call: DurableCall): void {
     const answered = this.#parking.called(call);
-    this.#logs.flush();
+    this.#output.flush();
     this.channel.call(this.#redactErrors(call), this.#context.timestamp(), (answer) => {
       this.#tell(id, answer);
       // It may be asked to suspend itself, which it can once it knows that it is parked.
@@ -354,8 +340,7 @@ export class RunningExecution {
   #release(release: Release): void {
     if (this.#released) return;
     this.#released = true;
-    this.#redactor.end();
-    this.#logs.flush();
+    this.#output.end();
     const at = this.#context.timestamp();
     if (release.outcome === "suspended") this.channel.checkpointReady(at);
     this.channel.release(this.#redactFailure(release), at);
@@ -369,7 +354,7 @@ export class RunningExecution {
   #redactError<E extends { message: string; stack: string | null }>(error: E): E {
     const { message, stack } = error;
     // What takes a value's place may be longer than it.
-    const redact = (text: string): string => cleanText(this.#redactor.text(text));
+    const redact = (text: string): string => cleanText(this.#output.redactor.text(text));
     const root = this.#bundleRoot;
     if (root === null) return { ...error, message: redact(message), stack: stack && redact(stack) };
     const shown = stack && redact(projectStack(stack, root));
@@ -377,10 +362,10 @@ export class RunningExecution {
   }
 
   #event(event: HostEvent): void {
-    this.#logs.flush();
+    this.#output.flush();
     const { kind, severity } = event;
-    const attributes = this.#redactor.json(event.attributes);
-    const message = this.#redactor.text(event.message).slice(0, EVENT_MESSAGE_CHARACTERS);
+    const attributes = this.#output.redactor.json(event.attributes);
+    const message = this.#output.redactor.text(event.message).slice(0, EVENT_MESSAGE_CHARACTERS);
     this.channel.events([
       {
         kind,
@@ -396,7 +381,7 @@ export class RunningExecution {
   #refused(kind: OperationKind, reason: string): void {
     if (this.#refusals > 0) return this.channel.drop();
     this.#refusals += 1;
-    this.#logs.discard();
+    this.#output.discard();
     this.#released = true;
     this.channel.release(
       failed(
@@ -408,13 +393,5 @@ export class RunningExecution {
       this.#context.timestamp(),
     );
     this.#run?.host.abandon(this.#run.n, "stopped");
-  }
-
-  #paceOutput(): void {
-    const unsent = this.channel.dropped ? 0 : this.channel.unsentLogBytes + this.#logs.pendingBytes;
-    const paused = this.#paused ? unsent > RESUME_BYTES : unsent > PAUSE_BYTES;
-    if (paused === this.#paused || this.#run === null) return;
-    this.#paused = paused;
-    this.#run.host.setPaused(this.#run.n, paused);
   }
 }

@@ -1,15 +1,22 @@
-import type { ExecuteResult } from "@keelson/contract";
+import type { ExecuteResult, LogStream } from "@keelson/contract";
 import type { HostRun, RunEnding, RunSink, WaitingRun } from "./host-run.ts";
 import { RunTickets } from "./run-tickets.ts";
+
+type Written = { stream: LogStream; bytes: Buffer };
 
 type GivenRun = {
   n: number;
   run: WaitingRun;
   begun: boolean;
+  /** What the process wrote behind the run before it: its own, if it has begun. */
+  written: Written[];
   ended: PromiseWithResolvers<RunEnding>;
   /** It has ended so, and its output is still to be read. */
   result: ExecuteResult | null;
 };
+
+/** More is not kept of a run that is not known to have begun. */
+const WRITTEN_BYTES = 256 * 1024;
 
 /** A run whose process has told its result. */
 export type ToldRun = { n: number; result: ExecuteResult };
@@ -24,6 +31,8 @@ export type GivenRunsOptions = {
   onBegun(run: WaitingRun): void;
   /** These have not begun, and will not in this process. */
   onReturned(runs: readonly WaitingRun[]): void;
+  /** The process wrote this while it had no run. */
+  onOther(stream: LogStream, bytes: Buffer): void;
 };
 
 /** The runs of one process, by their numbers there: those that have begun, and those that wait behind them. */
@@ -68,7 +77,8 @@ export class GivenRuns {
   #add(run: WaitingRun): number {
     this.#last += 1;
     const n = this.#last;
-    this.#runs.set(n, { n, run, begun: false, ended: Promise.withResolvers(), result: null });
+    const ended = Promise.withResolvers<RunEnding>();
+    this.#runs.set(n, { n, run, begun: false, written: [], ended, result: null });
     return n;
   }
 
@@ -80,8 +90,20 @@ export class GivenRuns {
       given.begun = true;
       this.#options.onBegun(given.run);
       given.run.begun({ host: this.#options.host, n, ended: given.ended.promise });
+      for (const { stream, bytes } of given.written.splice(0)) given.run.sink.output(stream, bytes);
     }
     return given.run.sink;
+  }
+
+  /** The process wrote this when the run before that one had ended: that is no sign that this one has begun. */
+  write(n: number, stream: LogStream, bytes: Buffer): void {
+    const given = this.#runs.get(n);
+    if (given === undefined) return this.#options.onOther(stream, bytes);
+    if (given.begun) return given.run.sink.output(stream, bytes);
+    given.written.push({ stream, bytes: Buffer.from(bytes) });
+    // Not at once: more of it may be read just now.
+    if (given.written.reduce((sum, written) => sum + written.bytes.length, 0) > WRITTEN_BYTES)
+      queueMicrotask(() => this.takeBack());
   }
 
   /** Takes those back that the process has not begun. The others have begun when this returns. */
@@ -94,6 +116,8 @@ export class GivenRuns {
     // What the process had drawn has begun; all but the last of it have ended too, and were told.
     this.#options.readTold();
     for (const n of this.#runs.keys()) this.begin(n);
+    for (const { stream, bytes } of returned.flatMap(({ written }) => written))
+      this.#options.onOther(stream, bytes);
     if (returned.length > 0) this.#options.onReturned(returned.map(({ run }) => run));
   }
 

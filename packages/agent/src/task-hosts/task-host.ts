@@ -87,6 +87,7 @@ export class TaskHost {
       ...{ host: this, onBegun, onReturned },
       ticketsPath: spec.mode === "exclusive" ? `${home.path}.tickets` : null,
       readTold: () => void (this.#isReading || this.#readTold()),
+      onOther: (stream, bytes) => this.#logOutput(stream, bytes),
     });
     try {
       this.#process = startHost({ ...options, ticketsFd: this.#runs.ticketsFd });
@@ -97,7 +98,13 @@ export class TaskHost {
     this.#program = new HostProgram(spec, this.pid, () => this.kill("out_of_memory"));
     this.#outbox = new HostOutbox(this.#process.toHost);
     const marker = `\0${randomBytes(16).toString("hex")}`;
-    this.#output = this.#openOutput(marker);
+    const { stdout, stderr } = this.#process;
+    this.#output = new HostOutput({
+      ...{ stdout, stderr, marker: Buffer.from(marker) },
+      onOutput: (n, stream, bytes) => this.#runs.write(n, stream, bytes),
+      nextAfter: (n) => this.#runs.nextAfter(n),
+      onClosed: () => this.retire(),
+    });
     this.#listen();
     const folders = spec.isolation === "namespace" ? spec.folders : null;
     this.#outbox.post(["boot", { path: spec.bundlePath, mode: spec.mode, folders, marker }]);
@@ -148,11 +155,9 @@ export class TaskHost {
   give(runs: readonly [WaitingRun, ...WaitingRun[]]): number {
     const [n, ...others] = this.#runs.add(runs);
     if (this.spec.mode === "exclusive") this.#output.begin(n, others.length > 0);
-    for (const [i, number] of [n, ...others].entries()) {
-      const { input } = runs[i] as WaitingRun;
-      this.#given.add(input.secrets);
-      this.#outbox.post([i === 0 ? "run" : "next", number, input]);
-    }
+    for (const { input } of runs) this.#given.add(input.secrets);
+    this.#outbox.post(["run", n, runs[0].input]);
+    others.forEach((other, i) => this.#outbox.post(["next", other, (runs[i + 1] as WaitingRun).input]));
     this.#runs.begin(n);
     return 1 + others.length;
   }
@@ -206,15 +211,15 @@ export class TaskHost {
 
   /** Stops or continues reading what a run writes; a process that nobody reads is held up when its pipe is full. */
   setPaused(n: number, paused: boolean): void {
-    if (paused) {
-      this.#paused.add(n);
-      this.takeBack();
-    } else this.#paused.delete(n);
+    if (paused) this.#paused.add(n);
+    else this.#paused.delete(n);
     const isPaused = this.#paused.size > 0;
     const { fromHost } = this.#process;
     if (this.spec.mode === "exclusive") this.#output.setPaused(isPaused);
     else if (isPaused) fromHost.pause();
     else fromHost.resume();
+    // Nothing waits for a run to be heard.
+    if (paused) this.takeBack();
     this.#finishRead();
   }
 
@@ -277,19 +282,7 @@ export class TaskHost {
     }
   }
 
-  #openOutput(marker: string): HostOutput {
-    const { stdout, stderr } = this.#process;
-    return new HostOutput({
-      ...{ stdout, stderr, marker: Buffer.from(marker) },
-      onOutput: (n, stream, bytes) => this.#attribute(n, stream, bytes),
-      nextAfter: (n) => this.#runs.nextAfter(n),
-      onClosed: () => this.retire(),
-    });
-  }
-
-  #attribute(n: number, stream: LogStream, bytes: Buffer): void {
-    const sink = this.#runs.begin(n);
-    if (sink !== undefined) return sink.output(stream, bytes);
+  #logOutput(stream: LogStream, bytes: Buffer): void {
     this.#options.logger.info(
       {
         ...{ pid: this.pid, digest: this.spec.digest, stream },

@@ -1,0 +1,266 @@
+// Runs that a process is given at once: it begins one behind the other, and each of them once, here or elsewhere.
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { isLong, newSeed, seededRandom } from "../../server/test/support/seeded-random.ts";
+import { removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { until } from "../../server/test/support/until.ts";
+import type { HostRun, RunEnding, WaitingRun } from "../src/task-hosts/host-run.ts";
+import { RunTickets } from "../src/task-hosts/run-tickets.ts";
+import type { TaskHost } from "../src/task-hosts/task-host.ts";
+import { bundleOf } from "./support/bundles.ts";
+import { cleanUp } from "./support/clean-up.ts";
+import { DEAF, startTaskHost } from "./support/start-task-host.ts";
+
+const SOURCE = bundleOf(
+  {
+    /** Leaves a file at its begin, and one that it ends with. Blocks the process, or waits, until a file is there. */
+    main: `
+      writeFileSync(join(payload.folder, "begun-" + payload.id), "");
+      for (const [fd, text] of payload.writes ?? []) writeSync(fd, text);
+      if (payload.says) console.log(payload.says);
+      if (payload.child) spawnSync("sh", ["-c", payload.child], { stdio: "inherit" });
+      if (payload.rejects) void Promise.reject(new Error("nobody waits for it"));
+      if (payload.exits) process.exit(3);
+      if (payload.blocksUntil) while (!existsSync(payload.blocksUntil)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      if (payload.waitsUntil) while (!existsSync(payload.waitsUntil)) await new Promise((resolve) => setTimeout(resolve, 2));
+      return payload.id;`,
+  },
+  `import { existsSync, writeFileSync, writeSync } from "node:fs"; import { join } from "node:path"; import { spawnSync } from "node:child_process";`,
+);
+
+type Payload = {
+  writes?: [fd: 1 | 2, text: string][];
+  says?: string;
+  child?: string;
+  rejects?: boolean;
+  exits?: boolean;
+  blocksUntil?: string;
+  waitsUntil?: string;
+};
+
+/** A run of the test, and what was told of it, in order. */
+class Run implements WaitingRun {
+  readonly id: string;
+  readonly input: WaitingRun["input"];
+  readonly told: string[] = [];
+  readonly output = { stdout: "", stderr: "" };
+  readonly sink = {
+    ...DEAF,
+    output: (stream: "stdout" | "stderr", bytes: Buffer) => void (this.output[stream] += bytes.toString()),
+  };
+  readonly #begun = Promise.withResolvers<HostRun>();
+  readonly ended: Promise<RunEnding> = this.#begun.promise.then(({ ended }) => ended);
+
+  constructor(id: string, folder: string, payload: Payload) {
+    this.id = id;
+    const run = { payload: { id, folder, ...payload } };
+    this.input = { entrypoint: { kind: "task", declaredId: "main" }, run, secrets: {} } as never;
+  }
+
+  comesNext(): void {
+    this.told.push("next");
+  }
+
+  begun(run: HostRun): void {
+    this.told.push("begun");
+    this.#begun.resolve(run);
+  }
+}
+
+async function startScene(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), "keelson-given-"));
+  cleanUp(t, () => removeTestFolder(folder));
+  const signs = join(folder, "signs");
+  await mkdir(signs);
+  const returned: string[] = [];
+  const host = await startTaskHost(t, folder, SOURCE, (runs) => {
+    for (const run of runs) returned.push((run as Run).id);
+  });
+  let last = 0;
+  const run = (payload: Payload = {}): Run => {
+    last += 1;
+    return new Run(String(last), signs, payload);
+  };
+  return {
+    ...{ host, run, returned },
+    sign: (name: string) => join(signs, name),
+    hasBegun: ({ id }: Run) => existsSync(join(signs, `begun-${id}`)),
+    begun: () => readdirSync(signs).filter((name) => name.startsWith("begun-")).length,
+  };
+}
+
+const give = (host: TaskHost, ...runs: [Run, ...Run[]]): void =>
+  assert.equal(host.give(runs), runs.length, "it has not taken all");
+
+const resultOf = async ({ ended, id }: Run): Promise<void> =>
+  assert.deepEqual(await ended, { kind: "result", result: { outcome: "succeeded", output: `"${id}"` } });
+
+test("a process goes on from run to run, and each has what it wrote itself, however it wrote it", async (t) => {
+  const { host, run } = await startScene(t);
+  const runs = [
+    run({ says: "one", child: "echo child; echo of one >&2" }),
+    run(),
+    run({ writes: [[2, "three"], [1, "\0"]] }), // prettier-ignore
+    run({ says: "x".repeat(100_000), writes: [[2, "four\0"]] }),
+    run({ child: "printf five" }),
+  ] as [Run, ...Run[]];
+  give(host, ...runs);
+  for (const one of runs) await resultOf(one);
+  assert.deepEqual(
+    runs.map(({ output }) => output),
+    [
+      { stdout: "one\nchild\n", stderr: "of one\n" },
+      { stdout: "", stderr: "" },
+      { stdout: "\0", stderr: "three" },
+      { stdout: `${"x".repeat(100_000)}\n`, stderr: "four\0" },
+      { stdout: "five", stderr: "" },
+    ],
+  );
+  const [first, ...others] = runs.map(({ told }) => told);
+  assert.deepEqual(first, ["begun"]);
+  // What one wrote may be read together with the end of the run before it.
+  for (const told of others) assert.match(told.join(), /^(next,)?begun$/);
+});
+
+test("runs behind one that blocks its process are taken back at once, and do not begin there", async (t) => {
+  const { host, run, returned, sign, hasBegun } = await startScene(t);
+  const [first, second, third] = [run({ blocksUntil: sign("go") }), run(), run()];
+  give(host, first, second, third);
+  await until("the first run to block", 60_000, async () => hasBegun(first));
+  host.takeBack();
+  assert.deepEqual(returned, ["2", "3"]);
+  assert.equal(host.takesSeveral, false);
+  writeFileSync(sign("go"), "");
+  await resultOf(first);
+  // It has the two in its memory until now.
+  const next = run();
+  give(host, next);
+  await resultOf(next);
+  assert.equal(host.takesSeveral, true);
+  const more = [run(), run()] as const;
+  give(host, ...more);
+  for (const one of more) await resultOf(one);
+  assert.deepEqual([second, third].map(hasBegun), [false, false]);
+  assert.deepEqual(second.told, []);
+});
+
+test("a run that has begun is not taken back, though nothing was told of it", async (t) => {
+  const { host, run, returned, sign, hasBegun } = await startScene(t);
+  const [first, second, third] = [run(), run({ waitsUntil: sign("go") }), run()];
+  give(host, first, second, third);
+  await until("the second run to begin", 60_000, async () => hasBegun(second));
+  assert.deepEqual(second.told.at(-1), "next");
+  host.takeBack();
+  assert.deepEqual([second.told, returned], [["next", "begun"], ["3"]]);
+  writeFileSync(sign("go"), "");
+  await resultOf(second);
+});
+
+test("a run that writes more than is kept for one that may not have begun has all of it", async (t) => {
+  const { host, run, returned, sign } = await startScene(t);
+  const [first, second, third] = [run(), run({ says: "x".repeat(2_000_000), waitsUntil: sign("go") }), run()];
+  give(host, first, second, third);
+  await until("the third run to be taken back", 60_000, async () => returned.includes("3"));
+  writeFileSync(sign("go"), "");
+  await Promise.all([resultOf(first), resultOf(second)]);
+  assert.equal(second.output.stdout.length, 2_000_001);
+});
+
+test("a run that stops too late takes no other with it that has begun behind it", async (t) => {
+  const { host, run, sign, hasBegun } = await startScene(t);
+  const [first, second, third] = [run(), run({ waitsUntil: sign("go") }), run()];
+  give(host, first, second, third);
+  // They have been told to the process; nothing is read meanwhile: to the agent, the first one still runs.
+  await Promise.resolve();
+  while (!hasBegun(second)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+  host.abandon(1, "cancelled");
+  writeFileSync(sign("go"), "");
+  await Promise.all([resultOf(first), resultOf(second)]);
+  assert.equal(host.usable, true);
+});
+
+test("a run that does not stop takes its process with it, and those behind it begin elsewhere", async (t) => {
+  const { host, run, returned, sign, hasBegun } = await startScene(t);
+  const [first, second] = [run({ blocksUntil: sign("never") }), run()];
+  give(host, first, second);
+  await until("the first run to block", 60_000, async () => hasBegun(first));
+  host.abandon(1, "cancelled");
+  assert.equal((await first.ended).kind, "died");
+  assert.deepEqual([returned, hasBegun(second)], [["2"], false]);
+});
+
+test("of a process that dies, one run has died: those before it have ended, and those behind it have not begun", async (t) => {
+  const { host, run, returned, hasBegun } = await startScene(t);
+  const [first, second, third] = [
+    run({ says: "first" }),
+    run({ exits: true, child: "echo last >&2" }),
+    run(),
+  ];
+  give(host, first, second, third);
+  await resultOf(first);
+  const died = await second.ended;
+  assert.equal(died.kind === "died" && died.death.exitCode, 3);
+  assert.equal(died.kind === "died" && died.death.stderrTail, "last\n");
+  assert.deepEqual([returned, hasBegun(third), second.told], [["3"], false, ["next", "begun"]]);
+});
+
+test("an error that a run has left behind ends the process before the next run begins", async (t) => {
+  const { host, run, returned, hasBegun } = await startScene(t);
+  const [first, second] = [run({ rejects: true }), run()];
+  give(host, first, second);
+  await resultOf(first);
+  await host.exited;
+  assert.deepEqual([returned, hasBegun(second), second.told.includes("begun")], [["2"], false, false]);
+});
+
+test("without room on its disk for tickets, a process is given one run", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "keelson-given-"));
+  cleanUp(t, () => removeTestFolder(folder));
+  const tickets = new RunTickets(join(folder, "tickets"));
+  assert.equal(tickets.issue([1, 257]), true);
+  assert.deepEqual(readdirSync(folder), []);
+  assert.deepEqual([...tickets.takeBack()], [1]);
+  assert.deepEqual([...tickets.takeBack()], []);
+  tickets.close();
+  assert.equal(tickets.issue([2]), false);
+});
+
+test("each run begins once, whenever those are taken back that have not", async (t) => {
+  const { host, run, returned, hasBegun, begun } = await startScene(t);
+  const seed = newSeed();
+  const random = seededRandom(seed);
+  t.diagnostic(`seed ${seed}`);
+  const rounds = isLong() ? 20_000 : 300;
+  let [given, ended] = [0, 0];
+  for (let round = 0; round < rounds; round += 1) {
+    const count = host.takesSeveral ? 1 + Math.floor(random() * 6) : 1;
+    const runs = Array.from({ length: count }, () => run({ says: `run ${given}` })) as [Run, ...Run[]];
+    given += count;
+    give(host, ...runs);
+    const [first] = runs;
+    // Anywhere between its begin and the end of the last.
+    const turns = Math.floor(random() * 40);
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    if (random() < 0.8) host.takeBack();
+    await first.ended;
+    for (const one of runs) {
+      if (returned.includes(one.id)) continue;
+      await resultOf(one);
+      ended += 1;
+      assert.equal(one.output.stdout.match(/run/g)?.length, 1, `seed ${seed}, round ${round}`);
+    }
+    for (const one of runs)
+      assert.equal(hasBegun(one), !returned.includes(one.id), `seed ${seed}, round ${round}`);
+    if (returned.length > 1_000) returned.splice(0);
+  }
+  t.diagnostic(`${given} given, ${ended} ended, ${given - ended} taken back`);
+  assert.equal(begun(), ended);
+  assert.ok(ended < given, "none was taken back");
+  assert.ok(ended > rounds, "none was begun behind another one");
+  assert.ok(await readFile(`/proc/${host.pid}/comm`));
+});
