@@ -54,6 +54,9 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe, mar
   const home = process.cwd();
   const hasWork = watchResources();
   const waiting = createWaitingAttempts();
+  let isScheduled = false;
+  /** What a run wrote can be told from what the next one writes, and nothing of it is left. */
+  let goesOn = true;
 
   const fail = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin) => {
     const thrown = describeThrown(error);
@@ -79,20 +82,34 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe, mar
     await drained(process.stderr);
     const result =
       ending.outcome === "suspended" && !hasWork() ? { ...ending, codeLeft: false as const } : ending;
-    const goesOn =
-      !waiting.isEmpty() && !leavesCode(result) && writeWhole(1, marker) && writeWhole(2, marker);
+    goesOn &&= !leavesCode(result) && writeWhole(1, marker) && writeWhole(2, marker);
     current = null;
     pipe.sendNow(["end", n, result, goesOn]);
     // Whatever the run did to it, the next one begins where this one did.
     goHome(home);
-    // An error that the run left to the end of its turn comes before the next one begins. That is drawn behind the end of
-    // this one: a process that dies has ended whatever was drawn, but the last.
-    if (goesOn) setImmediate(waiting.beginNext);
+    beginSoon();
+  };
+
+  /**
+   * An error that a run left to the end of its turn comes before the next one begins. That is drawn behind the end of the one
+   * before: a process that dies has ended whatever it had drawn, but the last.
+   */
+  const beginSoon = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      if (current === null && goesOn) waiting.beginNext();
+    });
   };
 
   return async (given: GivenAttempt, when: "now" | "next"): Promise<void> => {
-    if (when === "now") waiting.drop();
-    else if (!(await waiting.add(given))) return;
-    await attempt(given);
+    if (when === "now") {
+      waiting.drop();
+      return attempt(given);
+    }
+    const begins = waiting.add(given);
+    if (current === null) beginSoon();
+    if (await begins) await attempt(given);
   };
 }

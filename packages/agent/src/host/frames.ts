@@ -60,7 +60,7 @@ export type ToHost =
   | ["boot", { path: string; mode: ExecutionMode; folders: readonly ExpectedFolder[] | null; marker: string }]
   /** Begin it now: what waited behind another one was taken back. */
   | ["run", number, RunInput]
-  /** Begin it behind those before it, with a ticket. */
+  /** Begin it behind those before it, with the ticket that was made for it. */
   | ["next", number, RunInput]
   | ToRun
   | ["ping"]
@@ -86,7 +86,7 @@ export type FromHost =
   /** Reads or changes files of the run's workspace; numbered and answered in the same way. */
   | ["file", number, number, FileCall]
   | ["awake", number]
-  /** True when the process goes on to the next run; then the marker stands in both outputs behind what this one wrote. */
+  /** False when the process goes on to no other run; else the marker stands in both outputs behind what this one wrote. */
   | ["end", number, ExecuteResult, boolean]
   /** An error that nothing caught: the run's failure, and the end of an exclusive process. */
   | ["uncaught", number, Thrown]

@@ -6,7 +6,6 @@ import type { GivenAttempt } from "./run-attempt.ts";
 export type WaitingAttempts = {
   /** Resolves with true when it is to begin, with false when it never will here. */
   add(attempt: GivenAttempt): Promise<boolean>;
-  isEmpty(): boolean;
   /** Lets the first one begin that was not taken back. */
   beginNext(): void;
   /** None of them will begin. */
@@ -22,7 +21,6 @@ export function createWaitingAttempts(): WaitingAttempts {
   };
   return {
     add: ({ n }) => new Promise((settle) => waiting.push({ n, settle })),
-    isEmpty: () => waiting.length === 0,
     beginNext() {
       if (waiting.length === 0) return;
       const isDrawn = readSync(TICKETS_FD, ticket, 0, 1, null) === 1;

@@ -1,6 +1,6 @@
 import { hostKey, type HostSpec } from "./host-key.ts";
-import { BatchSize } from "./batch-size.ts";
 import type { WaitingRun } from "./host-run.ts";
+import { QUEUE_MS, RunPace } from "./run-pace.ts";
 import type { TaskHost } from "./task-host.ts";
 
 /** How long a run waits for a process that is busy or boots before another one is booted for it. */
@@ -46,26 +46,31 @@ type Line = {
   /** Those that may take runs: idle, lent and booting. */
   usable: Set<TaskHost>;
   booting: number;
-  batches: BatchSize;
+  pace: RunPace;
 };
 
-/** What a process was given at once. */
-type Batch = { since: number; runs: number; timer: NodeJS.Timeout | null };
+/** A process that has runs. */
+type Busy = {
+  /** Since when it is at the one that it has begun last, as far as is known. */
+  since: number;
+  /** Looks whether those behind it wait for too long. */
+  timer: NodeJS.Timeout | null;
+};
 
 /**
  * Has one run at a time in each process. A run takes the first process of its key that is free, whoever it was booted for; one
  * more is booted when there is none at all, or when a run has waited for a while. So short runs share a few warm
  * processes, and long ones get as many as run at once.
  *
- * While runs wait and are short, a process that is free is given several, which it begins one after the other without a word
- * of the agent between them. Those behind one that takes longer are taken back soon.
+ * While runs are short, one that finds no free process is given to a busy one, which begins it behind its own without a word of the
+ * agent between them. On a machine without time to spare that is done also where others are free: to wake a process takes longer than
+ * such a run. Those behind a run that takes longer are taken back soon.
  */
 export class ExclusiveHosts {
   readonly #options: ExclusiveHostsOptions;
   readonly #lines = new Map<string, Line>();
   readonly #waiters = new Map<WaitingRun, Waiter>();
-  /** What each process that is lent was given last. */
-  readonly #batches = new Map<TaskHost, Batch>();
+  readonly #busy = new Map<TaskHost, Busy>();
   /** When each boot that is under way began. */
   readonly #boots = new Map<TaskHost, number>();
   #timer: NodeJS.Timeout | null = null;
@@ -113,8 +118,6 @@ export class ExclusiveHosts {
       host.giveBack();
       if (this.#closed) waiter.reject(stopping());
     }
-    this.#endBatch(host);
-    line.batches.tookLong();
     line.waiters = [...waiters, ...line.waiters].toSorted((a, b) => a.since - b.since);
     this.#serve(line);
   }
@@ -124,11 +127,19 @@ export class ExclusiveHosts {
     this.#lineOf(host.spec).usable.add(host);
   }
 
+  /** A run of it has ended. */
+  ended(host: TaskHost): void {
+    const busy = this.#busy.get(host);
+    if (busy === undefined) return;
+    const now = this.#options.monotonic();
+    this.#lineOf(host.spec).pace.took(now - busy.since);
+    busy.since = now;
+  }
+
   /** Nobody has it any more, and it may take runs. */
   offer(host: TaskHost): void {
     const line = this.#lineOf(host.spec);
-    const batch = this.#endBatch(host);
-    if (batch !== null) line.batches.done(batch.runs, this.#options.monotonic() - batch.since);
+    this.#rest(host);
     line.idle.push(host);
     this.#serve(line);
     if (line.idle.at(-1) === host) this.#options.idle(host);
@@ -136,7 +147,7 @@ export class ExclusiveHosts {
 
   /** It takes no more runs. */
   forget(host: TaskHost): void {
-    this.#endBatch(host);
+    this.#rest(host);
     const line = this.#lines.get(host.key);
     if (line !== undefined) {
       line.usable.delete(host);
@@ -158,51 +169,74 @@ export class ExclusiveHosts {
     const key = hostKey(spec);
     const present = this.#lines.get(key);
     if (present !== undefined) return present;
-    const batches = new BatchSize();
-    const line: Line = { key, spec, waiters: [], idle: [], usable: new Set(), booting: 0, batches };
+    const pace = new RunPace();
+    const line: Line = { key, spec, waiters: [], idle: [], usable: new Set(), booting: 0, pace };
     this.#lines.set(key, line);
     return line;
   }
 
-  /** Gives the processes that are free to those that wait. */
+  /** Gives those that wait to processes, as far as there are any for them. */
   #serve(line: Line): void {
     if (this.#closed) return;
-    while (line.waiters.length > 0) {
-      const host = line.idle.pop();
-      if (host === undefined) return this.#boot();
-      this.#give(host, line);
-    }
+    for (let [waiter] = line.waiters; waiter !== undefined; [waiter] = line.waiters)
+      if (!this.#place(waiter, line)) return this.#boot();
   }
 
-  /** Gives a process as many of those that wait as are its share. */
-  #give(host: TaskHost, line: Line): void {
-    const { waiters, usable, booting, batches } = line;
-    // Where there is time to spare the others are there for it.
-    const processes = this.#options.hasSpareCpu() ? usable.size - booting : 1;
-    const share = host.takesSeveral ? Math.min(batches.most, Math.ceil(waiters.length / processes)) : 1;
-    const [first, ...others] = waiters.splice(0, share);
-    if (first === undefined) return;
-    this.#options.taken(host);
-    for (const waiter of [first, ...others]) {
-      waiter.host = host;
-      host.borrow();
+  #place(waiter: Waiter, line: Line): boolean {
+    const { idle } = line;
+    const isFreeFirst = idle.length > 0 && this.#options.hasSpareCpu();
+    const host = (isFreeFirst ? null : this.#soonFree(line)) ?? idle.pop();
+    if (host === undefined) return false;
+    line.waiters.shift();
+    waiter.host = host;
+    host.borrow();
+    if (host.load === 0) {
+      this.#options.taken(host);
+      this.#busy.set(host, { since: this.#options.monotonic(), timer: null });
     }
-    const since = this.#options.monotonic();
-    const runs = host.give([first.run, ...others.map(({ run }) => run)]);
-    for (const waiter of others.splice(runs - 1).toReversed()) {
-      waiter.host = null;
-      host.giveBack();
-      waiters.unshift(waiter);
+    if (host.give(waiter.run)) {
+      this.#watch(host);
+      return true;
     }
-    const timer = runs === 1 ? null : setTimeout(() => host.takeBack(), PATIENCE_MS);
-    this.#batches.set(host, { since, runs, timer });
+    // It takes none behind its own until it has ended them.
+    waiter.host = null;
+    host.giveBack();
+    line.waiters.unshift(waiter);
+    return false;
   }
 
-  #endBatch(host: TaskHost): Batch | null {
-    const batch = this.#batches.get(host) ?? null;
-    if (batch?.timer) clearTimeout(batch.timer);
-    this.#batches.delete(host);
-    return batch;
+  /** A busy process that has soon done what it has: the one that has most to do, or least where there is time to spare. */
+  #soonFree({ usable, pace }: Line): TaskHost | null {
+    const { most } = pace;
+    if (most === 1) return null;
+    const spares = this.#options.hasSpareCpu();
+    const since = this.#options.monotonic() - QUEUE_MS;
+    let best: TaskHost | null = null;
+    for (const host of usable) {
+      const isSoonFree = host.load < most && (this.#busy.get(host)?.since ?? 0) > since;
+      if (host.load === 0 || !isSoonFree || !host.takesBehind) continue;
+      if (best === null || (spares ? host.load < best.load : host.load > best.load)) best = host;
+    }
+    return best;
+  }
+
+  /** While something waits in it: takes that back when the run before it takes too long. */
+  #watch(host: TaskHost): void {
+    const busy = this.#busy.get(host);
+    if (busy === undefined || busy.timer !== null || host.load < 2) return;
+    busy.timer = setTimeout(() => {
+      busy.timer = null;
+      const tookMs = this.#options.monotonic() - busy.since;
+      if (tookMs < PATIENCE_MS) return this.#watch(host);
+      this.#lineOf(host.spec).pace.takes(tookMs);
+      host.takeBack();
+    }, PATIENCE_MS);
+  }
+
+  #rest(host: TaskHost): void {
+    const timer = this.#busy.get(host)?.timer;
+    if (timer) clearTimeout(timer);
+    this.#busy.delete(host);
   }
 
   #refuse(line: Line, error: unknown): void {

@@ -59,19 +59,20 @@ export class GivenRuns {
     return this.#runs.size;
   }
 
-  /** The process may be given several at once. */
-  get takesSeveral(): boolean {
+  get takesBehind(): boolean {
     return this.#tickets !== null && !this.#holdsTaken;
   }
 
-  /** @returns the numbers of those that were taken: the first, which the process is to begin, and those behind it, or none of these. */
-  add([first, ...others]: readonly [WaitingRun, ...WaitingRun[]]): [number, ...number[]] {
-    const n = this.#add(first);
+  /** Of a process that has no other, or runs many at once. @returns its number */
+  add(run: WaitingRun): number {
     this.#holdsTaken = false;
-    const numbers = others.map((_, i) => n + 1 + i);
-    if (numbers.length === 0 || this.#tickets?.issue(numbers) !== true) return [n];
-    for (const other of others) this.#add(other);
-    return [n, ...numbers];
+    return this.#add(run);
+  }
+
+  /** Has it begin behind the others. @returns its number, or null when that cannot be */
+  addBehind(run: WaitingRun): number | null {
+    if (!this.takesBehind || this.#tickets?.issue(this.#last + 1) !== true) return null;
+    return this.#add(run);
   }
 
   #add(run: WaitingRun): number {

@@ -9,7 +9,7 @@ const OUTPUTS = ["stdout", "stderr"] as const;
 type Output = { stream: Socket; run: number; held: Buffer };
 
 export type HostOutputOptions = Record<LogStream, Socket> & {
-  /** Stands behind what a run wrote, when its process goes on to the next one. */
+  /** Stands behind what a run wrote. */
   marker: Buffer;
   /** @param run is not always one that runs */
   onOutput(run: number, stream: LogStream, bytes: Buffer): void;
@@ -24,7 +24,6 @@ export class HostOutput {
   readonly #options: HostOutputOptions;
   readonly #outputs: Record<LogStream, Output>;
   readonly #stderrTail = new OutputTail();
-  #isMarked = false;
   #isPaused = false;
 
   constructor(options: HostOutputOptions) {
@@ -39,9 +38,8 @@ export class HostOutput {
     }
   }
 
-  /** From now on the process writes for that run. @param others whether it will go on to others */
-  begin(run: number, others: boolean): void {
-    this.#isMarked = others;
+  /** From now on a process that had no run writes for that one. */
+  begin(run: number): void {
     for (const name of OUTPUTS) this.#moveTo(name, run);
   }
 
@@ -83,7 +81,6 @@ export class HostOutput {
 
   #take(name: LogStream, bytes: Buffer): void {
     const output = this.#outputs[name];
-    if (!this.#isMarked) return this.#give(name, bytes);
     const { marker, nextAfter } = this.#options;
     let rest = output.held.length === 0 ? bytes : Buffer.concat([output.held, bytes]);
     output.held = Buffer.alloc(0);

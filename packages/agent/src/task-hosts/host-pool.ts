@@ -71,7 +71,7 @@ export class HostPool {
     this.#waiting.add(run);
     try {
       const host = await this.#acquireShared(spec);
-      if (this.#waiting.has(run)) host.give([run]);
+      if (this.#waiting.has(run)) host.give(run);
       else this.release(host);
     } finally {
       this.#waiting.delete(run);
@@ -86,6 +86,7 @@ export class HostPool {
   /** A run that was begun in this host has ended. */
   release(host: TaskHost): void {
     host.giveBack();
+    if (host.spec.mode === "exclusive") this.#exclusive.ended(host);
     if (!host.usable || !host.free) return;
     if (host.spec.mode === "exclusive") this.#exclusive.offer(host);
     else this.#expireLater(host);

@@ -33,16 +33,14 @@ export class RunTickets {
     return this.#reading;
   }
 
-  /** False when the disk is full: then none of them has a ticket. */
-  issue(numbers: readonly number[]): boolean {
-    const bytes = Buffer.from(numbers.map((n) => n % 256));
+  /** False when the disk is full. */
+  issue(n: number): boolean {
     try {
-      if (writeSync(this.#writing, bytes, 0, bytes.length, this.#written) !== bytes.length) return false;
+      this.#written += writeSync(this.#writing, Buffer.of(n % 256), 0, 1, this.#written);
+      return true;
     } catch {
       return false;
     }
-    this.#written += bytes.length;
-    return true;
   }
 
   /** The numbers, modulo 256, that the host has not drawn and will not. */

@@ -141,25 +141,30 @@ export class TaskHost {
     this.#exitWhenFree();
   }
 
-  /** It may be given several runs at once. */
-  get takesSeveral(): boolean {
-    return this.#runs.takesSeveral;
+  /** Runs that it was given, and that have not ended. */
+  get load(): number {
+    return this.#runs.size;
+  }
+
+  /** A run may be given to it behind another one. */
+  get takesBehind(): boolean {
+    return this.usable && this.#runs.takesBehind;
   }
 
   /**
-   * Begins the first run, and lets the process go on to the others, to each when the one before it has ended, unless it is taken
-   * back until then. An exclusive host has no other run.
-   *
-   * @returns how many it has taken
+   * Begins the run at once, or, in an exclusive host that has another one, behind that, unless it is taken back until then. False
+   * when it cannot begin behind it.
    */
-  give(runs: readonly [WaitingRun, ...WaitingRun[]]): number {
-    const [n, ...others] = this.#runs.add(runs);
-    if (this.spec.mode === "exclusive") this.#output.begin(n, others.length > 0);
-    for (const { input } of runs) this.#given.add(input.secrets);
-    this.#outbox.post(["run", n, runs[0].input]);
-    others.forEach((other, i) => this.#outbox.post(["next", other, (runs[i + 1] as WaitingRun).input]));
+  give(run: WaitingRun): boolean {
+    const isNext = this.spec.mode === "exclusive" && this.#runs.size > 0;
+    const n = isNext ? this.#runs.addBehind(run) : this.#runs.add(run);
+    if (n === null) return false;
+    this.#given.add(run.input.secrets);
+    this.#outbox.post([isNext ? "next" : "run", n, run.input]);
+    if (isNext) return true;
+    if (this.spec.mode === "exclusive") this.#output.begin(n);
     this.#runs.begin(n);
-    return 1 + others.length;
+    return true;
   }
 
   /** Takes the runs back that it has not begun. */
@@ -340,7 +345,7 @@ export class TaskHost {
     if (!this.#runs.tell(n, result)) return;
     if (this.spec.mode === "shared") return this.#finish(n, { kind: "result", result });
     this.#finishRead();
-    if (!goesOn) this.takeBack();
+    if (!goesOn) this.retire();
   }
 
   /** Ends the runs that have told their results, when all that they wrote before is read: it is in the pipes, and nothing else is. */
@@ -362,7 +367,7 @@ export class TaskHost {
     this.#gone = true;
     const pid = this.pid as number;
     killGroup(pid);
-    this.takeBack();
+    this.retire();
     this.#going.resolve();
     this.#options.reaper.remove(pid);
     // A turn after the time is over: what came while the agent itself stood still is read before.

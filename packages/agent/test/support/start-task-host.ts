@@ -28,7 +28,7 @@ export function beginRun(host: TaskHost, input: unknown, sink: RunSink): HostRun
     ...{ input: input as WaitingRun["input"], sink, comesNext: nothing },
     begun: (of) => void (begun = of),
   };
-  host.give([run]);
+  host.give(run);
   if (begun === undefined) throw new Error("The run has not begun.");
   return begun;
 }
