@@ -243,12 +243,11 @@ test("each run begins once, whenever those are taken back that have not", async 
     const runs = Array.from({ length: count }, () => run({ says: `run ${given}` }));
     given += count;
     give(host, ...runs);
-    const [first] = runs;
     // Anywhere between its begin and the end of the last.
     const turns = Math.floor(random() * 40);
     for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     if (random() < 0.8) host.takeBack();
-    await first.ended;
+    await runs[0]?.ended;
     for (const one of runs) {
       if (returned.includes(one.id)) continue;
       await resultOf(one);

@@ -2,6 +2,8 @@
 export const QUEUE_MS = 5;
 /** More make a process no faster. */
 const MOST = 32;
+/** All that take longer are alike: a run of an hour is forgotten as soon as one of this length. */
+const LONG_MS = 100;
 /** How much of the mean the last run is. */
 const WEIGHT = 0.2;
 
@@ -16,11 +18,11 @@ export class RunPace {
   }
 
   took(ms: number): void {
-    this.#meanMs += WEIGHT * (ms - this.#meanMs);
+    this.#meanMs += WEIGHT * (Math.min(ms, LONG_MS) - this.#meanMs);
   }
 
   /** One takes so long that those behind it do not wait for it. */
   takes(ms: number): void {
-    this.#meanMs = Math.max(this.#meanMs, ms);
+    this.#meanMs = Math.max(this.#meanMs, Math.min(ms, LONG_MS));
   }
 }
