@@ -40,6 +40,8 @@ const EXIT_GRACE_MS = 1_000;
 /** How long pipes are read after the process ended; only a child that left the process group keeps them open. */
 const LAST_OUTPUT_MS = 2_000;
 
+const NOT_SEEN = { exitCode: null, signal: null, spawnError: null };
+
 /** One host process: boots a bundle, runs attempts, ends once. */
 export class TaskHost {
   readonly spec: HostSpec;
@@ -71,11 +73,7 @@ export class TaskHost {
   /** Ends the wait for an answer to a ping. */
   #onPong: (() => void) | null = null;
   #gone = false;
-  #exitStatus: Pick<HostDeath, "exitCode" | "signal" | "spawnError"> = {
-    exitCode: null,
-    signal: null,
-    spawnError: null,
-  };
+  #exitStatus: Pick<HostDeath, "exitCode" | "signal" | "spawnError"> = NOT_SEEN;
 
   constructor(options: TaskHostOptions) {
     this.#options = options;
