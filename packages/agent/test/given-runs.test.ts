@@ -10,7 +10,7 @@ import { isLong, newSeed, seededRandom } from "../../server/test/support/seeded-
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { until } from "../../server/test/support/until.ts";
 import type { HostRun, RunEnding, WaitingRun } from "../src/task-hosts/host-run.ts";
-import { RunTickets } from "../src/task-hosts/run-tickets.ts";
+import { MOST_TICKETS, RunTickets } from "../src/task-hosts/run-tickets.ts";
 import type { TaskHost } from "../src/task-hosts/task-host.ts";
 import { bundleOf } from "./support/bundles.ts";
 import { cleanUp } from "./support/clean-up.ts";
@@ -29,6 +29,7 @@ const SOURCE = bundleOf(
       if (payload.blocksUntil) while (!existsSync(payload.blocksUntil)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
       if (payload.waitsUntil) while (!existsSync(payload.waitsUntil)) await new Promise((resolve) => setTimeout(resolve, 2));
       return payload.id;`,
+    quick: "return payload.id;",
   },
   `import { existsSync, writeFileSync, writeSync } from "node:fs"; import { join } from "node:path"; import { spawnSync } from "node:child_process";`,
 );
@@ -56,14 +57,18 @@ class Run implements WaitingRun {
   readonly #begun = Promise.withResolvers<HostRun>();
   readonly ended: Promise<RunEnding> = this.#begun.promise.then(({ ended }) => ended);
 
-  constructor(id: string, folder: string, payload: Payload) {
+  constructor(id: string, folder: string, payload: Payload, task: string) {
     this.id = id;
     const run = { payload: { id, folder, ...payload } };
-    this.input = { entrypoint: { kind: "task", declaredId: "main" }, run, secrets: {} } as never;
+    this.input = { entrypoint: { kind: "task", declaredId: task }, run, secrets: {} } as never;
   }
 
   comesNext(): void {
     this.told.push("next");
+  }
+
+  returned(): void {
+    this.told.push("returned");
   }
 
   begun(run: HostRun): void {
@@ -82,9 +87,9 @@ async function startScene(t: TestContext) {
     for (const run of runs) returned.push((run as Run).id);
   });
   let last = 0;
-  const run = (payload: Payload = {}): Run => {
+  const run = (payload: Payload = {}, task = "main"): Run => {
     last += 1;
-    return new Run(String(last), signs, payload);
+    return new Run(String(last), signs, payload, task);
   };
   return {
     ...{ host, run, returned },
@@ -147,7 +152,7 @@ test("runs behind one that blocks its process are taken back at once, and do not
   give(host, ...more);
   for (const one of more) await resultOf(one);
   assert.deepEqual([second, third].map(hasBegun), [false, false]);
-  assert.deepEqual(second.told, []);
+  assert.deepEqual(second.told, ["returned"]);
 });
 
 test("a run that has begun is not taken back, though nothing was told of it", async (t) => {
@@ -229,6 +234,23 @@ test("without room on its disk for tickets, a process is given one run", async (
   assert.deepEqual([...tickets.takeBack()], []);
   tickets.close();
   assert.equal(tickets.issue(2), false);
+});
+
+test("a process that has had as many tickets as one has takes no more runs, and ends those that it has", async (t) => {
+  const { host, run, returned } = await startScene(t);
+  const runs: Run[] = [];
+  for (let ended = 0; host.usable; ended += 1) {
+    while (host.load < 30) {
+      const next = run({}, "quick");
+      give(host, next);
+      runs.push(next);
+    }
+    await runs[ended]?.ended;
+  }
+  assert.ok(runs.length > MOST_TICKETS, `${runs.length} runs`);
+  const others = new Set(returned);
+  for (const one of runs) if (!others.has(one.id)) await resultOf(one);
+  assert.ok(others.size < 30, `${others.size} taken back`);
 });
 
 test("each run begins once, whenever those are taken back that have not", async (t) => {

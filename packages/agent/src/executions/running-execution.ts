@@ -222,6 +222,7 @@ export class RunningExecution {
     return {
       ...{ sink, input: this.#input() },
       comesNext: () => (this.#nextSince = this.#context.timestamp()),
+      returned: () => (this.#nextSince = null),
       begun: (run) => this.#begun(run),
     };
   }

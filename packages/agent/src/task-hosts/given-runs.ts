@@ -59,6 +59,11 @@ export class GivenRuns {
     return this.#runs.size;
   }
 
+  /** The process has had as many tickets as one has. */
+  get isUsedUp(): boolean {
+    return this.#tickets?.isUsedUp === true;
+  }
+
   get takesBehind(): boolean {
     return this.#tickets !== null && !this.#holdsTaken;
   }
@@ -117,8 +122,10 @@ export class GivenRuns {
     // What the process had drawn has begun; all but the last of it have ended too, and were told.
     this.#options.readTold();
     for (const n of this.#runs.keys()) this.begin(n);
-    for (const { stream, bytes } of returned.flatMap(({ written }) => written))
-      this.#options.onOther(stream, bytes);
+    for (const { run, written } of returned) {
+      run.returned();
+      for (const { stream, bytes } of written) this.#options.onOther(stream, bytes);
+    }
     if (returned.length > 0) this.#options.onReturned(returned.map(({ run }) => run));
   }
 

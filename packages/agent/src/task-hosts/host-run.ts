@@ -30,8 +30,10 @@ export type HostRun = { readonly host: TaskHost; readonly n: number; readonly en
 export type WaitingRun = {
   readonly input: RunInput;
   readonly sink: RunSink;
-  /** The run before it in its process has ended. It may have begun then, which is told later; else it is taken back. */
+  /** The run before it in its process has ended. It may have begun then, which is told later. */
   comesNext(): void;
+  /** It was taken back, and begins later, if it does. */
+  returned(): void;
   /** It has begun, before anything is told of it. */
   begun(run: HostRun): void;
 };

@@ -2,6 +2,8 @@ import { closeSync, constants, openSync, readSync, unlinkSync, writeSync } from 
 
 const NONE = -1;
 const CHUNK_BYTES = 256;
+/** What was read stays in the file: it grows by a byte for each run, and no further than this. */
+export const MOST_TICKETS = 32 * 1024;
 
 /**
  * One byte for each run that waits in a host behind another one: its number there, modulo 256. The agent and the host read
@@ -31,6 +33,10 @@ export class RunTickets {
   /** What the host inherits. It cannot be written by it. */
   get descriptor(): number {
     return this.#reading;
+  }
+
+  get isUsedUp(): boolean {
+    return this.#written >= MOST_TICKETS;
   }
 
   /** False when the disk is full. */

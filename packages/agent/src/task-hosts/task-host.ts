@@ -96,9 +96,8 @@ export class TaskHost {
     this.#program = new HostProgram(spec, this.pid, () => this.kill("out_of_memory"));
     this.#outbox = new HostOutbox(this.#process.toHost);
     const marker = `\0${randomBytes(16).toString("hex")}`;
-    const { stdout, stderr } = this.#process;
     this.#output = new HostOutput({
-      ...{ stdout, stderr, marker: Buffer.from(marker) },
+      ...{ stdout: this.#process.stdout, stderr: this.#process.stderr, marker: Buffer.from(marker) },
       onOutput: (n, stream, bytes) => this.#runs.write(n, stream, bytes),
       nextAfter: (n) => this.#runs.nextAfter(n),
       onClosed: () => this.retire(),
@@ -356,6 +355,7 @@ export class TaskHost {
   #finish(n: number, ending: RunEnding): void {
     this.#output.end(n);
     this.#runs.finish(n, ending);
+    if (this.#runs.isUsedUp) this.retire();
     if (this.#paused.has(n)) this.setPaused(n, false);
   }
 

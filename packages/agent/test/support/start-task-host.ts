@@ -25,7 +25,7 @@ export const ALONE: Pick<TaskHostOptions, "onUnusable" | "onBegun" | "onReturned
 export function beginRun(host: TaskHost, input: unknown, sink: RunSink): HostRun {
   let begun: HostRun | undefined;
   const run: WaitingRun = {
-    ...{ input: input as WaitingRun["input"], sink, comesNext: nothing },
+    ...{ input: input as WaitingRun["input"], sink, comesNext: nothing, returned: nothing },
     begun: (of) => void (begun = of),
   };
   host.give(run);
