@@ -4,11 +4,14 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import type { Socket } from "node:net";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { test, type TestContext } from "node:test";
 import { isLong, newSeed, seededRandom } from "../../server/test/support/seeded-random.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { until } from "../../server/test/support/until.ts";
+import { HostOutput } from "../src/task-hosts/host-output.ts";
 import type { HostRun, RunEnding, WaitingRun } from "../src/task-hosts/host-run.ts";
 import { MOST_TICKETS, RunTickets } from "../src/task-hosts/run-tickets.ts";
 import type { TaskHost } from "../src/task-hosts/task-host.ts";
@@ -131,6 +134,41 @@ test("a process goes on from run to run, and each has what it wrote itself, howe
   assert.deepEqual(first, ["begun"]);
   // What one wrote may be read together with the end of the run before it.
   for (const told of others) assert.match(told.join(), /^(next,)?begun$/);
+});
+
+test("what a run writes is its own also when the marker before it was read before the run was given", async () => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const written: [run: number, text: string][] = [];
+  let next = 0;
+  const output = new HostOutput({
+    ...{
+      stdout: stdout as unknown as Socket,
+      stderr: stderr as unknown as Socket,
+      marker: Buffer.from("\0mark"),
+    },
+    onOutput: (run, _, bytes) => void written.push([run, bytes.toString()]),
+    nextAfter: (run) => (run < next ? next : 0),
+    onClosed: () => undefined,
+  });
+  const write = (text: string): Promise<void> =>
+    new Promise((resolve) => stdout.write(text, () => setImmediate(resolve)));
+  output.begin(1);
+  await write("one\0ma");
+  await write("rk");
+  await write("nobody's");
+  next = 2;
+  await write("two\0mark");
+  next = 3;
+  await write("three\0");
+  output.end(3);
+  output.destroy();
+  assert.deepEqual(written, [
+    [1, "one"],
+    [0, "nobody's"],
+    [2, "two"],
+    [3, "three"],
+    [3, "\0"],
+  ]);
 });
 
 test("runs behind one that blocks its process are taken back at once, and do not begin there", async (t) => {

@@ -5,8 +5,16 @@ import { readAvailable } from "./read-available.ts";
 
 const OUTPUTS = ["stdout", "stderr"] as const;
 
-/** One of the two outputs of a host: whose bytes come now, and what may be the beginning of a marker. */
-type Output = { stream: Socket; run: number; held: Buffer };
+/** One of the two outputs of a host. */
+type Output = {
+  stream: Socket;
+  /** Whose bytes come now. */
+  run: number;
+  /** That one has ended: what comes is the next one's, which may be given only later. */
+  isOver: boolean;
+  /** What may be the beginning of a marker. */
+  held: Buffer;
+};
 
 export type HostOutputOptions = Record<LogStream, Socket> & {
   /** Stands behind what a run wrote. */
@@ -28,7 +36,7 @@ export class HostOutput {
 
   constructor(options: HostOutputOptions) {
     this.#options = options;
-    const of = (stream: Socket): Output => ({ stream, run: 0, held: Buffer.alloc(0) });
+    const of = (stream: Socket): Output => ({ stream, run: 0, isOver: false, held: Buffer.alloc(0) });
     this.#outputs = { stdout: of(options.stdout), stderr: of(options.stderr) };
     for (const name of OUTPUTS) {
       const { stream } = this.#outputs[name];
@@ -40,15 +48,19 @@ export class HostOutput {
 
   /** From now on a process that had no run writes for that one. */
   begin(run: number): void {
-    for (const name of OUTPUTS) this.#moveTo(name, run);
+    for (const name of OUTPUTS) {
+      Object.assign(this.#outputs[name], { run, isOver: false, held: Buffer.alloc(0) });
+      if (name === "stderr") this.#stderrTail.clear();
+    }
   }
 
   /** That run has ended: what looked like the beginning of a marker was its own. */
   end(run: number): void {
     for (const name of OUTPUTS) {
-      const { held, run: writer } = this.#outputs[name];
-      if (writer !== run || held.length === 0) continue;
-      this.#outputs[name].held = Buffer.alloc(0);
+      const output = this.#outputs[name];
+      const { held } = output;
+      if (held.length === 0 || this.#runOf(output) !== run) continue;
+      output.held = Buffer.alloc(0);
       this.#give(name, held);
     }
   }
@@ -81,13 +93,15 @@ export class HostOutput {
 
   #take(name: LogStream, bytes: Buffer): void {
     const output = this.#outputs[name];
-    const { marker, nextAfter } = this.#options;
+    const { marker } = this.#options;
     let rest = output.held.length === 0 ? bytes : Buffer.concat([output.held, bytes]);
     output.held = Buffer.alloc(0);
     for (let at = rest.indexOf(marker); at >= 0; at = rest.indexOf(marker)) {
       this.#give(name, rest.subarray(0, at));
       rest = rest.subarray(at + marker.length);
-      this.#moveTo(name, nextAfter(output.run));
+      output.run = this.#runOf(output);
+      output.isOver = true;
+      if (name === "stderr") this.#stderrTail.clear();
     }
     const begun = beginningOf(marker, rest);
     this.#give(name, rest.subarray(0, rest.length - begun));
@@ -97,14 +111,11 @@ export class HostOutput {
   #give(name: LogStream, bytes: Buffer): void {
     if (bytes.length === 0) return;
     if (name === "stderr") this.#stderrTail.push(bytes);
-    this.#options.onOutput(this.#outputs[name].run, name, bytes);
+    this.#options.onOutput(this.#runOf(this.#outputs[name]), name, bytes);
   }
 
-  #moveTo(name: LogStream, run: number): void {
-    const output = this.#outputs[name];
-    output.run = run;
-    output.held = Buffer.alloc(0);
-    if (name === "stderr") this.#stderrTail.clear();
+  #runOf({ run, isOver }: Output): number {
+    return isOver ? this.#options.nextAfter(run) : run;
   }
 }
 
