@@ -65,9 +65,9 @@ test("a process of another deployment takes the place of one idle process, not o
 });
 
 test("a run takes the first process that is free, also while another one boots for it", async (t) => {
+  const boots = await makeFolder(t);
   const { server } = await startTestAgent(t, { capacity: 2 });
   const open = join(await makeFolder(t), "open");
-  const boots = await makeFolder(t);
   const hold = `console.log("up"); ${UNTIL_OPEN} return process.pid;`;
   const boot = `${IMPORTS} writeFileSync(${JSON.stringify(boots)} + "/" + process.pid, ""); await pause(1_500);`;
   const digest = server.putBundle(bundleOf({ hold, next: `return process.pid;` }, boot));
@@ -97,8 +97,9 @@ test("bundles that hang while they are imported hold up no other bundle", async 
 });
 
 test("a boot that fails fails one run, and each that waits has its own try", async (t) => {
-  const { server } = await startTestAgent(t, { capacity: 4 });
+  // A process may still write into it when all runs have ended: it goes after the agent.
   const folder = await makeFolder(t);
+  const { server } = await startTestAgent(t, { capacity: 4 });
   const open = join(await makeFolder(t), "open");
   const digest = server.putBundle(
     bundleOf(
@@ -179,4 +180,24 @@ test("a run that takes long all of a sudden holds up none of those that came wit
   await writeFile(open, "");
   const all = await outputs(runs);
   assert.equal(all.filter((output) => output === 1).length, 5);
+});
+
+test("a run that begins behind a short one and says nothing is known to have begun", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 8 });
+  const folder = await makeFolder(t);
+  const open = join(folder, "open");
+  const main = `await pause(payload.ms); while (payload.open && !existsSync(payload.open)) await pause(5); return 1;`;
+  const digest = server.putBundle(bundleOf({ main }, IMPORTS));
+  await outputs(Array.from({ length: 200 }, () => server.enqueue({ digest, payload: { ms: 0 } })));
+  // At different times after the look that was to come, whoever is before them.
+  for (let round = 0; round < 30; round += 1) {
+    const runs = [0, 1, 2, 3].map(() => server.enqueue({ digest, payload: { ms: round % 20 } }));
+    const held = [1, 2, 3].map(() => server.enqueue({ digest, payload: { ms: 0, open } }));
+    await Promise.all(
+      held.map((run) => run.until(() => run.operations.some(({ kind }) => kind === "start"))),
+    );
+    await writeFile(open, "");
+    await outputs([...runs, ...held]);
+    await rm(open);
+  }
 });

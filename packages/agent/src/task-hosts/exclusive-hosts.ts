@@ -195,7 +195,8 @@ export class ExclusiveHosts {
       this.#busy.set(host, { since: this.#options.monotonic(), timer: null });
     }
     if (host.give(waiter.run)) {
-      this.#watch(host);
+      const busy = this.#busy.get(host);
+      if (busy !== undefined && host.load > 1) this.#watch(host, busy);
       return true;
     }
     // It takes none behind its own until it has ended them.
@@ -220,14 +221,16 @@ export class ExclusiveHosts {
     return best;
   }
 
-  /** While something waits in it: takes that back when the run before it takes too long. */
-  #watch(host: TaskHost): void {
-    const busy = this.#busy.get(host);
-    if (busy === undefined || busy.timer !== null || host.load < 2) return;
-    busy.timer = setTimeout(() => {
+  /**
+   * While something waits in it: takes that back when the run before it takes too long. By that it is also known of one that has
+   * begun and says nothing.
+   */
+  #watch(host: TaskHost, busy: Busy): void {
+    busy.timer ??= setTimeout(() => {
       busy.timer = null;
+      if (![...this.#waiters.values()].some((waiter) => waiter.host === host)) return;
       const tookMs = this.#options.monotonic() - busy.since;
-      if (tookMs < PATIENCE_MS) return this.#watch(host);
+      if (tookMs < PATIENCE_MS) return this.#watch(host, busy);
       this.#lineOf(host.spec).pace.takes(tookMs);
       host.takeBack();
     }, PATIENCE_MS);
