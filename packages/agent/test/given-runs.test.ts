@@ -29,12 +29,14 @@ const SOURCE = bundleOf(
       if (payload.child) spawnSync("sh", ["-c", payload.child], { stdio: "inherit" });
       if (payload.rejects) void Promise.reject(new Error("nobody waits for it"));
       if (payload.exits) process.exit(3);
-      if (payload.blocksUntil) while (!existsSync(payload.blocksUntil)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      if (payload.blocksUntil) block(payload.blocksUntil);
+      if (payload.leavesUntil) setImmediate(() => block(payload.leavesUntil));
       if (payload.waitsUntil) while (!existsSync(payload.waitsUntil)) await new Promise((resolve) => setTimeout(resolve, 2));
       return payload.id;`,
     quick: "return payload.id;",
   },
-  `import { existsSync, writeFileSync, writeSync } from "node:fs"; import { join } from "node:path"; import { spawnSync } from "node:child_process";`,
+  `import { existsSync, writeFileSync, writeSync } from "node:fs"; import { join } from "node:path"; import { spawnSync } from "node:child_process";
+  const block = (file) => { while (!existsSync(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2); };`,
 );
 
 type Payload = {
@@ -44,6 +46,8 @@ type Payload = {
   rejects?: boolean;
   exits?: boolean;
   blocksUntil?: string;
+  /** The process is blocked when its end is told. */
+  leavesUntil?: string;
   waitsUntil?: string;
 };
 
@@ -193,6 +197,26 @@ test("runs behind one that blocks its process are taken back at once, and do not
   assert.deepEqual(second.told, ["returned"]);
 });
 
+test("a process that still looks for a run that was taken back draws no other one's ticket", async (t) => {
+  const { host, run, returned, sign, hasBegun } = await startScene(t);
+  const [first, second] = [run({ blocksUntil: sign("go"), leavesUntil: sign("look") }), run()];
+  give(host, first, second);
+  await until("the first run to block", 60_000, async () => hasBegun(first));
+  host.takeBack();
+  writeFileSync(sign("go"), "");
+  await resultOf(first);
+  // It is about to look for the second, and has not read of these.
+  const third = run();
+  give(host, third);
+  const fourth = run();
+  assert.equal(host.give(fourth), false);
+  writeFileSync(sign("look"), "");
+  await resultOf(third);
+  give(host, fourth);
+  await resultOf(fourth);
+  assert.deepEqual([returned, hasBegun(second)], [["2"], false]);
+});
+
 test("a run that has begun is not taken back, though nothing was told of it", async (t) => {
   const { host, run, returned, sign, hasBegun } = await startScene(t);
   const [first, second, third] = [run(), run({ waitsUntil: sign("go") }), run()];
@@ -299,10 +323,13 @@ test("each run begins once, whenever those are taken back that have not", async 
   const rounds = isLong() ? 20_000 : 300;
   let [given, ended] = [0, 0];
   for (let round = 0; round < rounds; round += 1) {
-    const count = host.takesBehind ? 1 + Math.floor(random() * 6) : 1;
-    const runs = Array.from({ length: count }, () => run({ says: `run ${given}` }));
-    given += count;
-    give(host, ...runs);
+    const most = 1 + Math.floor(random() * 6);
+    const runs: Run[] = [];
+    while (runs.length < most && (runs.length === 0 || host.takesBehind)) {
+      runs.push(run({ says: `run ${given}` }));
+      give(host, ...runs.slice(-1));
+      given += 1;
+    }
     // Anywhere between its begin and the end of the last.
     const turns = Math.floor(random() * 40);
     for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -23,9 +23,11 @@ export function createWaitingAttempts(): WaitingAttempts {
     add: ({ n }) => new Promise((settle) => waiting.push({ n, settle })),
     beginNext() {
       if (waiting.length === 0) return;
-      const isDrawn = readSync(TICKETS_FD, ticket, 0, 1, null) === 1;
-      const next = isDrawn ? waiting.findIndex(({ n }) => n % 256 === ticket[0]) : -1;
-      const rest = next < 0 ? [] : waiting.splice(next);
+      if (readSync(TICKETS_FD, ticket, 0, 1, null) === 0) return drop();
+      const next = waiting.findIndex(({ n }) => n % 256 === ticket[0]);
+      // The agent would wait for it without end.
+      if (next < 0) throw new Error("The process drew the ticket of a run that it was not given.");
+      const rest = waiting.splice(next);
       drop();
       waiting = rest;
       waiting.shift()?.settle(true);

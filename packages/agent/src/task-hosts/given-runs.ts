@@ -10,6 +10,7 @@ type GivenRun = {
   begun: boolean;
   /** What the process wrote behind the run before it: its own, if it has begun. */
   written: Written[];
+  writtenBytes: number;
   ended: PromiseWithResolvers<RunEnding>;
   /** It has ended so, and its output is still to be read. */
   result: ExecuteResult | null;
@@ -42,8 +43,11 @@ export class GivenRuns {
   /** In the order in which they were given. */
   readonly #runs = new Map<number, GivenRun>();
   #last = 0;
-  /** The process has runs in its memory that were taken back, until it is told to begin another one. */
-  #holdsTaken = false;
+  /**
+   * The process has runs in its memory that were taken back, and may still look for their tickets: it would draw another
+   * one's. It forgets them when it is told to begin the next run, and has done so when it has ended that, of this number.
+   */
+  #forgetsWith: number | null = null;
 
   constructor(options: GivenRunsOptions) {
     this.#options = options;
@@ -65,27 +69,22 @@ export class GivenRuns {
   }
 
   get takesBehind(): boolean {
-    return this.#tickets !== null && !this.#holdsTaken;
+    return this.#tickets !== null && this.#forgetsWith === null;
   }
 
   /** Of a process that has no other, or runs many at once. @returns its number */
   add(run: WaitingRun): number {
-    this.#holdsTaken = false;
-    return this.#add(run);
+    this.#last += 1;
+    const n = this.#last;
+    const ended = Promise.withResolvers<RunEnding>();
+    this.#runs.set(n, { n, run, begun: false, written: [], writtenBytes: 0, ended, result: null });
+    return n;
   }
 
   /** Has it begin behind the others. @returns its number, or null when that cannot be */
   addBehind(run: WaitingRun): number | null {
     if (!this.takesBehind || this.#tickets?.issue(this.#last + 1) !== true) return null;
-    return this.#add(run);
-  }
-
-  #add(run: WaitingRun): number {
-    this.#last += 1;
-    const n = this.#last;
-    const ended = Promise.withResolvers<RunEnding>();
-    this.#runs.set(n, { n, run, begun: false, written: [], ended, result: null });
-    return n;
+    return this.add(run);
   }
 
   /** Where the effects of a run go, which has begun when it has any. */
@@ -107,9 +106,9 @@ export class GivenRuns {
     if (given === undefined) return this.#options.onOther(stream, bytes);
     if (given.begun) return given.run.sink.output(stream, bytes);
     given.written.push({ stream, bytes: Buffer.from(bytes) });
+    given.writtenBytes += bytes.length;
     // Not at once: more of it may be read just now.
-    if (given.written.reduce((sum, written) => sum + written.bytes.length, 0) > WRITTEN_BYTES)
-      queueMicrotask(() => this.takeBack());
+    if (given.writtenBytes > WRITTEN_BYTES) queueMicrotask(() => this.takeBack());
   }
 
   /** Takes those back that the process has not begun. The others have begun when this returns. */
@@ -118,7 +117,7 @@ export class GivenRuns {
     const left = this.#tickets?.takeBack();
     const returned = [...this.#runs.values()].filter(({ n, begun }) => !begun && left?.has(n % 256));
     for (const { n } of returned) this.#runs.delete(n);
-    this.#holdsTaken ||= returned.length > 0;
+    if (returned.length > 0) this.#forgetsWith = this.#last + 1;
     // What the process had drawn has begun; all but the last of it have ended too, and were told.
     this.#options.readTold();
     for (const n of this.#runs.keys()) this.begin(n);
@@ -131,6 +130,7 @@ export class GivenRuns {
 
   /** The process has told how it ended. False for a run that is not there any more. */
   tell(n: number, result: ExecuteResult): boolean {
+    if (n === this.#forgetsWith) this.#forgetsWith = null;
     this.begin(n);
     const given = this.#runs.get(n);
     if (given === undefined) return false;
