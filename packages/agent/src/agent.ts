@@ -187,7 +187,7 @@ export class Agent {
       attempts: 3,
     }).catch((err: unknown) => logger.warn({ err }, "the server could not be told of the drain"));
     const stopped = this.#loop.drain(told);
-    for (const execution of this.#running) if (!execution.started) execution.drain();
+    for (const execution of this.#running) execution.drainUnlessBegun();
     for (const execution of this.#parked) execution.suspend();
     this.#startWaiting();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);

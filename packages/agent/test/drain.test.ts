@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
@@ -43,6 +43,29 @@ describe("a drain", { concurrency: true }, () => {
         ["warn", [run.execution.run.id]],
       ],
     );
+  });
+
+  test("code that has begun ends, though it said nothing of that; what has not is handed back", async (t) => {
+    const { server, agent, dataDir } = await startTestAgent(t, { keepsUser: true, capacity: 2 });
+    const main = `writeFileSync(payload.file, "");
+      if (payload.takesLong) await setTimeout(500, null, { signal: ctx.signal });`;
+    const imports = `import { writeFileSync } from "node:fs"; import { setTimeout } from "node:timers/promises";`;
+    const digest = server.putBundle(bundleOf({ main }, imports));
+    let count = 0;
+    const enqueue = (takesLong: boolean) => {
+      count += 1;
+      const file = join(dataDir, `begun-${count}`);
+      return { file, run: server.enqueue({ digest, payload: { file, takesLong } }) };
+    };
+    // Known to be short, they are given to the one process one behind the other.
+    for (let times = 0; times < 30; times += 1) await enqueue(false).run.released;
+    const runs = Array.from({ length: 40 }, (_, n) => enqueue(n === 20));
+    while (!existsSync(runs[20]?.file ?? "")) await new Promise((resolve) => setImmediate(resolve));
+    await agent.drain();
+    for (const { file, run } of runs) {
+      const outcome = run.release?.outcome ?? "rejected";
+      assert.equal(outcome, existsSync(file) ? "succeeded" : "rejected");
+    }
   });
 
   test("after a drain nothing is leased any more", async (t) => {

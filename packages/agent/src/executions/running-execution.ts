@@ -107,11 +107,6 @@ export class RunningExecution {
     });
   }
 
-  /** The code has begun; before that the lease can go back without a trace. */
-  get started(): boolean {
-    return this.#started;
-  }
-
   async start(): Promise<void> {
     try {
       await this.#execute();
@@ -150,6 +145,12 @@ export class RunningExecution {
   /** The agent is going away: what has not ended by itself is handed back. */
   drain(): void {
     this.#halt("drained", DEADLINE_GRACE_MS);
+  }
+
+  /** The same for what has not begun, which goes back without a trace. Code that has begun goes on. */
+  drainUnlessBegun(): void {
+    this.#withdraw();
+    if (!this.#started) this.drain();
   }
 
   /** The lease is no longer ours: the code must stop and nothing more may be said for it. */
