@@ -183,34 +183,38 @@ export class ExclusiveHosts {
   }
 
   #place(waiter: Waiter, line: Line): boolean {
-    const { idle } = line;
-    const isFreeFirst = idle.length > 0 && this.#options.hasSpareCpu();
-    const host = (isFreeFirst ? null : this.#soonFree(line)) ?? idle.pop();
-    if (host === undefined) return false;
+    const spares = this.#options.hasSpareCpu();
+    const soonFree = spares && line.idle.length > 0 ? null : this.#soonFree(line, spares);
     line.waiters.shift();
-    waiter.host = host;
-    host.borrow();
-    if (host.load === 0) {
-      this.#options.taken(host);
-      this.#busy.set(host, { since: this.#options.monotonic(), timer: null });
-    }
-    if (host.give(waiter.run)) {
-      const busy = this.#busy.get(host);
-      if (busy !== undefined && host.load > 1) this.#watch(host, busy);
+    if (soonFree !== null && this.#giveTo(soonFree, waiter)) {
+      const busy = this.#busy.get(soonFree);
+      if (busy !== undefined) this.#watch(soonFree, busy);
       return true;
     }
-    // It takes none behind its own until it has ended them.
+    const free = line.idle.pop();
+    if (free === undefined) {
+      line.waiters.unshift(waiter);
+      return false;
+    }
+    this.#options.taken(free);
+    this.#busy.set(free, { since: this.#options.monotonic(), timer: null });
+    return this.#giveTo(free, waiter);
+  }
+
+  /** False when it takes none behind its own. */
+  #giveTo(host: TaskHost, waiter: Waiter): boolean {
+    waiter.host = host;
+    host.borrow();
+    if (host.give(waiter.run)) return true;
     waiter.host = null;
     host.giveBack();
-    line.waiters.unshift(waiter);
     return false;
   }
 
   /** A busy process that has soon done what it has: the one that has most to do, or least where there is time to spare. */
-  #soonFree({ usable, pace }: Line): TaskHost | null {
+  #soonFree({ usable, pace }: Line, spares: boolean): TaskHost | null {
     const { most } = pace;
     if (most === 1) return null;
-    const spares = this.#options.hasSpareCpu();
     const since = this.#options.monotonic() - QUEUE_MS;
     let best: TaskHost | null = null;
     for (const host of usable) {

@@ -145,7 +145,7 @@ export class TaskHost {
 
   /** A run may be given to it behind another one. */
   get takesBehind(): boolean {
-    return this.usable && this.#runs.takesBehind;
+    return this.usable && this.#paused.size === 0 && this.#runs.takesBehind;
   }
 
   /**
