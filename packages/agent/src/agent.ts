@@ -187,6 +187,7 @@ export class Agent {
       attempts: 3,
     }).catch((err: unknown) => logger.warn({ err }, "the server could not be told of the drain"));
     const stopped = this.#loop.drain(told);
+    this.#hosts.beginNoMore();
     for (const execution of this.#running) execution.drainUnlessBegun();
     for (const execution of this.#parked) execution.suspend();
     this.#startWaiting();

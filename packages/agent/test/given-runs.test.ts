@@ -1,8 +1,8 @@
 // Runs that a process is given at once: it begins one behind the other, and each of them once, here or elsewhere.
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile } from "node:fs/promises";
+import { readdirSync, writeFileSync } from "node:fs";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -12,106 +12,25 @@ import { isLong, newSeed, seededRandom } from "../../server/test/support/seeded-
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { until } from "../../server/test/support/until.ts";
 import { HostOutput } from "../src/task-hosts/host-output.ts";
-import type { HostRun, RunEnding, WaitingRun } from "../src/task-hosts/host-run.ts";
+import type { WaitingRun } from "../src/task-hosts/host-run.ts";
 import { MOST_TICKETS, RunTickets } from "../src/task-hosts/run-tickets.ts";
 import type { TaskHost } from "../src/task-hosts/task-host.ts";
-import { bundleOf } from "./support/bundles.ts";
 import { cleanUp } from "./support/clean-up.ts";
-import { DEAF, startTaskHost } from "./support/start-task-host.ts";
-
-const SOURCE = bundleOf(
-  {
-    /** Leaves a file at its begin, and one that it ends with. Blocks the process, or waits, until a file is there. */
-    main: `
-      writeFileSync(join(payload.folder, "begun-" + payload.id), "");
-      for (const [fd, text] of payload.writes ?? []) writeSync(fd, text);
-      if (payload.says) console.log(payload.says);
-      if (payload.child) spawnSync("sh", ["-c", payload.child], { stdio: "inherit" });
-      if (payload.rejects) void Promise.reject(new Error("nobody waits for it"));
-      if (payload.exits) process.exit(3);
-      if (payload.blocksUntil) block(payload.blocksUntil);
-      if (payload.leavesUntil) setImmediate(() => block(payload.leavesUntil));
-      if (payload.waitsUntil) while (!existsSync(payload.waitsUntil)) await new Promise((resolve) => setTimeout(resolve, 2));
-      return payload.id;`,
-    quick: "return payload.id;",
-  },
-  `import { existsSync, writeFileSync, writeSync } from "node:fs"; import { join } from "node:path"; import { spawnSync } from "node:child_process";
-  const block = (file) => { while (!existsSync(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2); };`,
-);
-
-type Payload = {
-  writes?: [fd: 1 | 2, text: string][];
-  says?: string;
-  child?: string;
-  rejects?: boolean;
-  exits?: boolean;
-  blocksUntil?: string;
-  /** The process is blocked when its end is told. */
-  leavesUntil?: string;
-  waitsUntil?: string;
-};
-
-/** A run of the test, and what was told of it, in order. */
-class Run implements WaitingRun {
-  readonly id: string;
-  readonly input: WaitingRun["input"];
-  readonly told: string[] = [];
-  readonly output = { stdout: "", stderr: "" };
-  readonly sink = {
-    ...DEAF,
-    output: (stream: "stdout" | "stderr", bytes: Buffer) => void (this.output[stream] += bytes.toString()),
-  };
-  readonly #begun = Promise.withResolvers<HostRun>();
-  readonly ended: Promise<RunEnding> = this.#begun.promise.then(({ ended }) => ended);
-
-  constructor(id: string, folder: string, payload: Payload, task: string) {
-    this.id = id;
-    const run = { payload: { id, folder, ...payload } };
-    this.input = { entrypoint: { kind: "task", declaredId: task }, run, secrets: {} } as never;
-  }
-
-  comesNext(): void {
-    this.told.push("next");
-  }
-
-  returned(): void {
-    this.told.push("returned");
-  }
-
-  begun(run: HostRun): void {
-    this.told.push("begun");
-    this.#begun.resolve(run);
-  }
-}
+import { assertResult, SIGNING_BUNDLE, startSigns, type TestRun } from "./support/signing-runs.ts";
+import { startTaskHost } from "./support/start-task-host.ts";
 
 async function startScene(t: TestContext) {
-  const folder = await mkdtemp(join(tmpdir(), "keelson-given-"));
-  cleanUp(t, () => removeTestFolder(folder));
-  const signs = join(folder, "signs");
-  await mkdir(signs);
+  const signs = await startSigns(t);
   const returned: string[] = [];
-  const host = await startTaskHost(t, folder, SOURCE, (runs) => {
-    for (const run of runs) returned.push((run as Run).id);
-  });
-  let last = 0;
-  const run = (payload: Payload = {}, task = "main"): Run => {
-    last += 1;
-    return new Run(String(last), signs, payload, task);
+  const onReturned = (runs: readonly WaitingRun[]): void => {
+    for (const run of runs) returned.push((run as TestRun).id);
   };
-  return {
-    ...{ host, run, returned },
-    sign: (name: string) => join(signs, name),
-    hasBegun: ({ id }: Run) => existsSync(join(signs, `begun-${id}`)),
-    begun: () => readdirSync(signs).filter((name) => name.startsWith("begun-")).length,
-  };
+  return { ...signs, host: await startTaskHost(t, signs.folder, SIGNING_BUNDLE, { onReturned }), returned };
 }
 
-const give = (host: TaskHost, ...runs: Run[]): void => {
+const give = (host: TaskHost, ...runs: TestRun[]): void => {
   for (const run of runs) assert.ok(host.give(run), "it has not taken all");
 };
-
-const resultOf = async ({ ended, id }: Run): Promise<void> =>
-  assert.deepEqual(await ended, { kind: "result", result: { outcome: "succeeded", output: `"${id}"` } });
 
 test("a process goes on from run to run, and each has what it wrote itself, however it wrote it", async (t) => {
   const { host, run } = await startScene(t);
@@ -123,7 +42,7 @@ test("a process goes on from run to run, and each has what it wrote itself, howe
     run({ child: "printf five" }),
   ];
   give(host, ...runs);
-  for (const one of runs) await resultOf(one);
+  for (const one of runs) await assertResult(one);
   assert.deepEqual(
     runs.map(({ output }) => output),
     [
@@ -184,15 +103,15 @@ test("runs behind one that blocks its process are taken back at once, and do not
   assert.deepEqual(returned, ["2", "3"]);
   assert.equal(host.takesBehind, false);
   writeFileSync(sign("go"), "");
-  await resultOf(first);
+  await assertResult(first);
   // It has the two in its memory until now.
   const next = run();
   give(host, next);
-  await resultOf(next);
+  await assertResult(next);
   assert.equal(host.takesBehind, true);
   const more = [run(), run()] as const;
   give(host, ...more);
-  for (const one of more) await resultOf(one);
+  for (const one of more) await assertResult(one);
   assert.deepEqual([second, third].map(hasBegun), [false, false]);
   assert.deepEqual(second.told, ["returned"]);
 });
@@ -204,16 +123,16 @@ test("a process that still looks for a run that was taken back draws no other on
   await until("the first run to block", 60_000, async () => hasBegun(first));
   host.takeBack();
   writeFileSync(sign("go"), "");
-  await resultOf(first);
+  await assertResult(first);
   // It is about to look for the second, and has not read of these.
   const third = run();
   give(host, third);
   const fourth = run();
   assert.equal(host.give(fourth), false);
   writeFileSync(sign("look"), "");
-  await resultOf(third);
+  await assertResult(third);
   give(host, fourth);
-  await resultOf(fourth);
+  await assertResult(fourth);
   assert.deepEqual([returned, hasBegun(second)], [["2"], false]);
 });
 
@@ -226,7 +145,7 @@ test("a run that has begun is not taken back, though nothing was told of it", as
   host.takeBack();
   assert.deepEqual([second.told, returned], [["next", "begun"], ["3"]]);
   writeFileSync(sign("go"), "");
-  await resultOf(second);
+  await assertResult(second);
 });
 
 test("a run that writes more than is kept for one that may not have begun has all of it", async (t) => {
@@ -235,7 +154,7 @@ test("a run that writes more than is kept for one that may not have begun has al
   give(host, first, second, third);
   await until("the third run to be taken back", 60_000, async () => returned.includes("3"));
   writeFileSync(sign("go"), "");
-  await Promise.all([resultOf(first), resultOf(second)]);
+  await Promise.all([assertResult(first), assertResult(second)]);
   assert.equal(second.output.stdout.length, 2_000_001);
 });
 
@@ -248,7 +167,7 @@ test("a run that stops too late takes no other with it that has begun behind it"
   while (!hasBegun(second)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
   host.abandon(1, "cancelled");
   writeFileSync(sign("go"), "");
-  await Promise.all([resultOf(first), resultOf(second)]);
+  await Promise.all([assertResult(first), assertResult(second)]);
   assert.equal(host.usable, true);
 });
 
@@ -270,7 +189,7 @@ test("of a process that dies, one run has died: those before it have ended, and 
     run(),
   ];
   give(host, first, second, third);
-  await resultOf(first);
+  await assertResult(first);
   const died = await second.ended;
   assert.equal(died.kind === "died" && died.death.exitCode, 3);
   assert.equal(died.kind === "died" && died.death.stderrTail, "last\n");
@@ -281,7 +200,7 @@ test("an error that a run has left behind ends the process before the next run b
   const { host, run, returned, hasBegun } = await startScene(t);
   const [first, second] = [run({ rejects: true }), run()];
   give(host, first, second);
-  await resultOf(first);
+  await assertResult(first);
   await host.exited;
   assert.deepEqual([returned, hasBegun(second), second.told.includes("begun")], [["2"], false, false]);
 });
@@ -300,7 +219,7 @@ test("without room on its disk for tickets, a process is given one run", async (
 
 test("a process that has had as many tickets as one has takes no more runs, and ends those that it has", async (t) => {
   const { host, run, returned } = await startScene(t);
-  const runs: Run[] = [];
+  const runs: TestRun[] = [];
   for (let ended = 0; host.usable; ended += 1) {
     while (host.load < 30) {
       const next = run({}, "quick");
@@ -311,7 +230,7 @@ test("a process that has had as many tickets as one has takes no more runs, and 
   }
   assert.ok(runs.length > MOST_TICKETS, `${runs.length} runs`);
   const others = new Set(returned);
-  for (const one of runs) if (!others.has(one.id)) await resultOf(one);
+  for (const one of runs) if (!others.has(one.id)) await assertResult(one);
   assert.ok(others.size < 30, `${others.size} taken back`);
 });
 
@@ -324,7 +243,7 @@ test("each run begins once, whenever those are taken back that have not", async 
   let [given, ended] = [0, 0];
   for (let round = 0; round < rounds; round += 1) {
     const most = 1 + Math.floor(random() * 6);
-    const runs: Run[] = [];
+    const runs: TestRun[] = [];
     while (runs.length < most && (runs.length === 0 || host.takesBehind)) {
       runs.push(run({ says: `run ${given}` }));
       give(host, ...runs.slice(-1));
@@ -337,7 +256,7 @@ test("each run begins once, whenever those are taken back that have not", async 
     await runs[0]?.ended;
     for (const one of runs) {
       if (returned.includes(one.id)) continue;
-      await resultOf(one);
+      await assertResult(one);
       ended += 1;
       assert.equal(one.output.stdout.match(/run/g)?.length, 1, `seed ${seed}, round ${round}`);
     }

@@ -31,6 +31,7 @@ type Waiter = {
   /** The process that it was given to, behind others. */
   host: TaskHost | null;
   line: Line;
+  isWithdrawn: boolean;
   /** It has begun, or was withdrawn. */
   resolve(): void;
   reject(error: unknown): void;
@@ -75,6 +76,7 @@ export class ExclusiveHosts {
   readonly #boots = new Map<TaskHost, number>();
   #timer: NodeJS.Timeout | null = null;
   #isStarting = false;
+  #begins = true;
   #closed = false;
 
   constructor(options: ExclusiveHostsOptions) {
@@ -86,7 +88,8 @@ export class ExclusiveHosts {
     if (this.#closed) return Promise.reject(stopping());
     const line = this.#lineOf(spec);
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { run, since: this.#options.monotonic(), host: null, line, resolve, reject };
+      const since = this.#options.monotonic();
+      const waiter: Waiter = { run, since, host: null, line, isWithdrawn: false, resolve, reject };
       this.#waiters.set(run, waiter);
       line.waiters.push(waiter);
       this.#serve(line);
@@ -95,18 +98,23 @@ export class ExclusiveHosts {
 
   /** It begins no more, if it has not begun until now. */
   withdraw(run: WaitingRun): void {
-    // Either it has begun in there, or it is in its line again.
-    this.#waiters.get(run)?.host?.takeBack();
     const waiter = this.#waiters.get(run);
     if (waiter === undefined) return;
-    this.#waiters.delete(run);
+    waiter.isWithdrawn = true;
+    // It has begun in there, or it comes back.
+    if (waiter.host !== null) return waiter.host.takeBack();
     waiter.line.waiters = waiter.line.waiters.filter((other) => other !== waiter);
+    this.#drop(waiter);
+  }
+
+  #drop(waiter: Waiter): void {
+    this.#waiters.delete(waiter.run);
     waiter.resolve();
   }
 
   begun(run: WaitingRun): void {
-    this.#waiters.get(run)?.resolve();
-    this.#waiters.delete(run);
+    const waiter = this.#waiters.get(run);
+    if (waiter !== undefined) this.#drop(waiter);
   }
 
   /** A process will not begin these, which come before all others again. */
@@ -116,10 +124,14 @@ export class ExclusiveHosts {
     for (const waiter of waiters) {
       [waiter.host, waiter.line] = [null, line];
       host.giveBack();
-      if (this.#closed) waiter.reject(stopping());
+      if (waiter.isWithdrawn) this.#drop(waiter);
+      else if (this.#closed) waiter.reject(stopping());
+      else line.waiters.push(waiter);
     }
-    line.waiters = [...waiters, ...line.waiters].toSorted((a, b) => a.since - b.since);
-    this.#serve(line);
+    line.waiters.sort((a, b) => a.since - b.since);
+    // It may have ended its own before.
+    if (host.usable && host.free) this.offer(host);
+    else this.#serve(line);
   }
 
   /** Adds a host that was started elsewhere and is lent. */
@@ -157,6 +169,11 @@ export class ExclusiveHosts {
     this.#boot();
   }
 
+  /** What has not begun waits until it is withdrawn. */
+  beginNoMore(): void {
+    this.#begins = false;
+  }
+
   /** Refuses everybody who waits, and those who still come. */
   close(): void {
     this.#closed = true;
@@ -177,7 +194,7 @@ export class ExclusiveHosts {
 
   /** Gives those that wait to processes, as far as there are any for them. */
   #serve(line: Line): void {
-    if (this.#closed) return;
+    if (this.#closed || !this.#begins) return;
     for (let [waiter] = line.waiters; waiter !== undefined; [waiter] = line.waiters)
       if (!this.#place(waiter, line)) return this.#boot();
   }
@@ -256,7 +273,7 @@ export class ExclusiveHosts {
   /** Boots what is wanted now, for who has waited longest, and looks again soon while somebody waits for more. */
   #boot(): void {
     // Making room for a host forgets another one, which would look for a boot again.
-    if (this.#closed || this.#isStarting) return;
+    if (this.#closed || !this.#begins || this.#isStarting) return;
     this.#isStarting = true;
     try {
       this.#startWanted();

@@ -83,6 +83,11 @@ export class HostPool {
     if (!this.#waiting.delete(run)) this.#exclusive.withdraw(run);
   }
 
+  /** What waits for a process of its own does so until it is withdrawn. */
+  beginNoMore(): void {
+    this.#exclusive.beginNoMore();
+  }
+
   /** A run that was begun in this host has ended. */
   release(host: TaskHost): void {
     host.giveBack();

@@ -38,7 +38,7 @@ export async function startTaskHost(
   t: Owner,
   folder: string,
   source: string | Uint8Array,
-  onReturned: TaskHostOptions["onReturned"] = nothing,
+  told: Partial<typeof ALONE> = {},
 ): Promise<TaskHost> {
   const bundlePath = join(folder, "bundle.mjs");
   await writeFile(bundlePath, source);
@@ -52,7 +52,7 @@ export async function startTaskHost(
       ...{ bundleRoot: folder, bundlePath, memoryMb: null, isolation: "process", folders: [] },
     },
     ...{ home, environment: { PATH: process.env["PATH"] ?? "" }, namespace: null, reaper, logger: QUIET },
-    ...{ ...ALONE, onReturned },
+    ...{ ...ALONE, ...told },
   });
   cleanUp(t, async () => {
     host.kill("stopped");
