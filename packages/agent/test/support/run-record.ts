@@ -25,6 +25,10 @@ export class RunRecord {
     return this.#execution;
   }
 
+  get isLeased(): boolean {
+    return this.#execution !== null;
+  }
+
   /** The code waits, and its slot is free. */
   get isParked(): boolean {
     const at = this.operations.findLastIndex(({ kind }) => kind === "waits");
