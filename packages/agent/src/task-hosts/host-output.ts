@@ -79,12 +79,17 @@ export class HostOutput {
     }
   }
 
-  /** Reads what the process wrote until now; false when that is held up. */
-  readAll(): boolean {
-    const isHeld = (): boolean => this.#isPaused;
-    return OUTPUTS.every((name) =>
-      readAvailable(this.#outputs[name].stream, (bytes) => this.#take(name, bytes), isHeld),
-    );
+  /**
+   * Reads what the process wrote until now, and no further than the marker behind what that run wrote. False when it is held
+   * up.
+   */
+  readUntil(run: number): boolean {
+    return OUTPUTS.every((name) => {
+      const output = this.#outputs[name];
+      const isRead = (): boolean => output.isOver && output.run >= run;
+      const isEnough = (): boolean => this.#isPaused || isRead();
+      return readAvailable(output.stream, (bytes) => this.#take(name, bytes), isEnough) || isRead();
+    });
   }
 
   destroy(): void {

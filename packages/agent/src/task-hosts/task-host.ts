@@ -298,7 +298,7 @@ export class TaskHost {
     switch (message[0]) {
       case "ready":
         if (this.#state === "booting") this.#state = "ready";
-        this.#output.readAll();
+        this.#output.readUntil(Number.POSITIVE_INFINITY);
         return this.#boot.resolve(message[1]);
       case "boot_failed":
         this.#boot.reject(new HostBootError(message[1], null));
@@ -348,7 +348,7 @@ export class TaskHost {
   /** Ends the runs that have told their results, when all that they wrote before is read: it is in the pipes, and nothing else is. */
   #finishRead(): void {
     const told = this.spec.mode === "exclusive" ? this.#runs.told() : [];
-    if (told.length === 0 || !this.#output.readAll()) return;
+    if (!told.every(({ n }) => this.#output.readUntil(n))) return;
     for (const { n, result } of told) this.#finish(n, { kind: "result", result });
   }
 
