@@ -1,83 +1,20 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ExecuteInput, ExecuteResult } from "@keelson/contract/plain";
 import type { AnyActor } from "../actor.ts";
-import type { Client } from "../client/client.ts";
 import type { RunContext } from "../context.ts";
-import { createContinueAs, type TaskContext } from "../continue-as.ts";
-import { findCurrentRun, provideRunStorage, runInside, type LocateRun } from "../current-run.ts";
-import { createDurableCalls } from "../durable.ts";
+import { provideRunStorage, runInside } from "../current-run.ts";
 import { checkPayload } from "../payload-schema.ts";
 import { registry } from "../registry.ts";
-import { createSession } from "../session.ts";
-import type { SessionDefaults } from "../session-input.ts";
 import type { AnyTask } from "../task.ts";
+import { createContext } from "./create-context.ts";
 import { DurableRun } from "./durable/durable-run.ts";
 import { ContinueSignal } from "./durable/continue-signal.ts";
 import type { RunInput } from "./durable/run-input.ts";
 import { fail, failureOf } from "./failure.ts";
-import { createRunClient } from "./run-client.ts";
-import { createLogger } from "./logger.ts";
 import { encodeOutput } from "./output.ts";
-import { createMetadata } from "./run-metadata.ts";
-import { createUsage } from "./run-usage.ts";
-import { createRunWorkspace } from "./run-workspace.ts";
 import { UsageError } from "../keelson-error.ts";
 
 provideRunStorage(() => new AsyncLocalStorage());
-
-function createContext(durable: DurableRun, defaults: SessionDefaults): TaskContext {
-  const { run, host, signal, session } = durable.input;
-  // The context is of its run wherever it is used; whether that is inside a step, only the place of the call tells.
-  const locate: LocateRun = () => {
-    const current = findCurrentRun();
-    return current?.run === durable ? current : { run: durable, step: null, nameMessage: null };
-  };
-  const isRepeated = (): boolean => locate("").step === null && durable.replaying;
-  const { workspace } = durable.input;
-  const inWorkspace = workspace ? createRunWorkspace(workspace, host, locate) : null;
-  const context: Omit<TaskContext, "workspace" | "client"> = {
-    run: {
-      id: run.id,
-      task: run.task,
-      actor: run.actor,
-      queue: run.queue,
-      tags: run.tags,
-      metadata: run.metadata,
-      createdAt: new Date(run.created_at),
-      projectId: run.project_id,
-      environmentId: run.environment_id,
-      deploymentId: run.deployment_id,
-      deploymentVersion: run.deployment_version,
-      parentRunId: run.parent_run_id,
-      scheduleId: run.schedule_id,
-      workspaceId: run.workspace_id,
-      continuations: run.continuations ?? 0,
-    },
-    attempt: { number: run.attempt_number, max: run.max_attempts },
-    signal,
-    secrets: Object.freeze({ ...durable.input.secrets }),
-    logger: createLogger(host, isRepeated),
-    metadata: createMetadata(run.metadata, host, isRepeated),
-    usage: createUsage(durable, isRepeated),
-    session: session === null ? null : createSession(session, run.turn ?? 1, locate, defaults),
-    ...createDurableCalls(locate),
-    continueAs: createContinueAs(locate, run.actor === null),
-  };
-  let client: Client | undefined;
-  // Made when they are asked for, and the workspace not enumerable: a context may be spread where there is none.
-  return Object.defineProperties(context as TaskContext, {
-    workspace: { get: () => inWorkspace ?? missingWorkspace(run.workspace_id) },
-    client: { enumerable: true, get: () => (client ??= createRunClient(durable)) },
-  });
-}
-
-function missingWorkspace(workspaceId: string | null): never {
-  throw new UsageError(
-    workspaceId === null
-      ? "The run works in no workspace. Start it with `workspaceId`, or declare a `sandbox` on its task."
-      : "This worker did not give the run its workspace; update its agent.",
-  );
-}
 
 /** The ending that an abort has already decided, whatever the code made of it. */
 function endingOfAbort(signal: AbortSignal): ExecuteResult {
