@@ -25,6 +25,7 @@ const KILL_CAUSES: (KillCause | null)[] = [
   "stopped",
   "unresponsive",
   "boot_timeout",
+  "ticket_taken",
   "idle",
   null,
 ];
@@ -50,6 +51,8 @@ function expected(killCause: KillCause | null, starved: boolean, seen: Death): D
       return "cancelled";
     case "stopped":
       return "stopped_by_agent";
+    case "ticket_taken":
+      return "ticket_taken";
     case "unresponsive":
       return starved ? "machine_overloaded" : "unresponsive";
     case "boot_timeout":

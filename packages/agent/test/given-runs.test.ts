@@ -196,6 +196,25 @@ test("of a process that dies, one run has died: those before it have ended, and 
   assert.deepEqual([returned, hasBegun(third), second.told], [["3"], false, ["next", "begun"]]);
 });
 
+for (const [what, others, cause] of [
+  ["all tickets were", 1, "ticket_taken"],
+  ["one of two tickets was", 2, null],
+] as const)
+  test(`a process ends with the runs that it cannot begin, when ${what} taken by its code`, async (t) => {
+    const { host, run, returned, sign, hasBegun } = await startScene(t);
+    const first = run({ waitsUntil: sign("go"), steals: 1 });
+    const rest = Array.from({ length: others }, () => run());
+    give(host, first, ...rest);
+    await until("the first run to begin", 60_000, async () => hasBegun(first));
+    writeFileSync(sign("go"), "");
+    await assertResult(first);
+    for (const one of rest) {
+      const died = await one.ended;
+      assert.deepEqual([died.kind === "died" && died.death.killCause, hasBegun(one)], [cause, false]);
+    }
+    assert.deepEqual([returned, host.usable], [[], false]);
+  });
+
 test("an error that a run has left behind ends the process before the next run begins", async (t) => {
   const { host, run, returned, hasBegun } = await startScene(t);
   const [first, second] = [run({ rejects: true }), run()];

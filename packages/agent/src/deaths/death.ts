@@ -16,6 +16,7 @@ export type KillCause =
   | "stopped"
   | "unresponsive"
   | "boot_timeout"
+  | "ticket_taken"
   | "idle";
 
 /** How a host process ended. */
@@ -45,6 +46,7 @@ export const DEATHS = {
   cancelled: "user_code",
   unresponsive: "user_code",
   import_too_long: "user_code",
+  ticket_taken: "user_code",
   command_not_found: "user_code",
   killed_from_outside: "infrastructure",
   not_started: "infrastructure",
@@ -84,6 +86,8 @@ export function classifyHost(death: HostDeath): Death {
       return starved ? "machine_overloaded" : "import_too_long";
     case "stopped":
       return "stopped_by_agent";
+    case "ticket_taken":
+      return "ticket_taken";
     // Asked to go while nothing ran in it; what came in between is judged by how it ended.
     case "idle":
     case null:
@@ -128,6 +132,7 @@ export function describeDeath(death: HostDeath, memoryMb: number | null): DeathF
     case "uncaught_error":
       return { kind: "application_error", message, stack: death.uncaught?.stack ?? null, retryable: true };
     case "unresponsive":
+    case "ticket_taken":
       return { kind: "application_error", message, stack: null, retryable: true };
     default:
       return { kind: "application_error", message, stack: lastLines(death.stderrTail), retryable: true };
@@ -152,6 +157,8 @@ function sentenceOf(classified: Death, death: HostDeath, memoryMb: number | null
       return "The worker's machine is overloaded: the process got too little time to run. Give the worker more cores or fewer slots.";
     case "import_too_long":
       return "The bundle was not imported in 30 s of running; something at its top level does not end.";
+    case "ticket_taken":
+      return "Code of this process has read what tells it which run to begin, from descriptor 5, so this one did not begin. Read only from descriptors that the code has opened.";
     case "not_started":
       return `The worker could not start a process: ${spawnError?.message ?? "the system refused"}.`;
     case "killed_from_outside": {

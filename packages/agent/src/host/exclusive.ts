@@ -99,7 +99,9 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe, mar
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
-      if (current === null && goesOn) waiting.beginNext();
+      if (current !== null || !goesOn) return;
+      const dropped = waiting.beginNext();
+      if (dropped.length > 0) pipe.sendNow(["dropped", dropped]);
     });
   };
 

@@ -88,6 +88,8 @@ export type FromHost =
   | ["awake", number]
   /** False when the process goes on to no other run; else the marker stands in both outputs behind what this one wrote. */
   | ["end", number, ExecuteResult, boolean]
+  /** It will not begin these, whose tickets are gone: taken back by the agent, or by code of the process. */
+  | ["dropped", number[]]
   /** An error that nothing caught: the run's failure, and the end of an exclusive process. */
   | ["uncaught", number, Thrown]
   | ["pong"];

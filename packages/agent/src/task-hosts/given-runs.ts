@@ -160,6 +160,10 @@ export class GivenRuns {
     given.ended.resolve(ending);
   }
 
+  has(n: number): boolean {
+    return this.#runs.has(n);
+  }
+
   numbers(): number[] {
     return [...this.#runs.keys()];
   }

@@ -216,10 +216,8 @@ export class TaskHost {
     if (paused) this.#paused.add(n);
     else this.#paused.delete(n);
     const isPaused = this.#paused.size > 0;
-    const { fromHost } = this.#process;
     if (this.spec.mode === "exclusive") this.#output.setPaused(isPaused);
-    else if (isPaused) fromHost.pause();
-    else fromHost.resume();
+    else this.#process.fromHost[isPaused ? "pause" : "resume"]();
     // Nothing waits for a run to be heard.
     if (paused) this.takeBack();
     this.#finishRead();
@@ -268,8 +266,11 @@ export class TaskHost {
   }
 
   #readTold(): void {
-    const isHeld = (): boolean => false;
-    readAvailable(this.#process.fromHost, (bytes) => this.#readFrames(bytes), isHeld);
+    readAvailable(
+      this.#process.fromHost,
+      (bytes) => this.#readFrames(bytes),
+      () => false,
+    );
   }
 
   #readFrames(bytes: Buffer): void {
@@ -321,6 +322,8 @@ export class TaskHost {
         return this.#runs.begin(message[1])?.awake();
       case "end":
         return this.#receiveEnd(message[1], message[2], message[3]);
+      case "dropped":
+        return void (message[1].some((n) => this.#runs.has(n)) && this.kill("ticket_taken"));
       case "uncaught":
         this.#uncaught = message[2];
         setTimeout(() => this.kill("stopped"), EXIT_GRACE_MS).unref();

@@ -20,13 +20,14 @@ export const SIGNING_BUNDLE = bundleOf(
       if (payload.child) spawnSync("sh", ["-c", payload.child], { stdio: "inherit" });
       if (payload.rejects) void Promise.reject(new Error("nobody waits for it"));
       if (payload.exits) process.exit(3);
+      if (payload.steals) readSync(5, Buffer.alloc(payload.steals), 0, payload.steals, null);
       if (payload.blocksUntil) block(payload.blocksUntil);
       if (payload.leavesUntil) setImmediate(() => block(payload.leavesUntil));
       if (payload.waitsUntil) while (!existsSync(payload.waitsUntil)) await new Promise((resolve) => setTimeout(resolve, 2));
       return payload.id;`,
     quick: "return payload.id;",
   },
-  `import { existsSync, writeFileSync, writeSync } from "node:fs"; import { join } from "node:path"; import { spawnSync } from "node:child_process";
+  `import { existsSync, readSync, writeFileSync, writeSync } from "node:fs"; import { join } from "node:path"; import { spawnSync } from "node:child_process";
   const block = (file) => { while (!existsSync(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2); };`,
 );
 
@@ -36,6 +37,8 @@ type Payload = {
   child?: string;
   rejects?: boolean;
   exits?: boolean;
+  /** How many tickets of others it takes. */
+  steals?: number;
   blocksUntil?: string;
   /** The process is blocked when its end is told. */
   leavesUntil?: string;
