@@ -89,7 +89,8 @@ async function runOnce(
   attempt: number,
   timeoutMs: number | null,
 ): Promise<string> {
-  const call = async (signal: AbortSignal): Promise<unknown> => fn({ signal, attempt, idempotencyKey: key() });
+  const call = async (signal: AbortSignal): Promise<unknown> =>
+    fn({ signal, attempt, idempotencyKey: key() });
   await run.messages.beginTry(key, attempt);
   let messages = 0;
   const nameMessage = (): string => {
