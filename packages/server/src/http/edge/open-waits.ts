@@ -15,6 +15,9 @@ export type OpenWaits = {
   abortAll(): void;
 };
 
+/** One for all: to make such an error takes longer than all else of a wait that nobody makes. */
+const OVER = new DOMException("Nobody waits any longer.", "AbortError");
+
 export function createOpenWaits(): OpenWaits {
   const open = new Set<AbortController>();
   let stopped = false;
@@ -22,7 +25,7 @@ export function createOpenWaits(): OpenWaits {
     signalOf: (response, watch) => {
       const controller = new AbortController();
       if (stopped || response.destroyed || response.closed) {
-        controller.abort();
+        controller.abort(OVER);
         return controller.signal;
       }
       open.add(controller);
@@ -30,7 +33,7 @@ export function createOpenWaits(): OpenWaits {
       response.once("close", () => {
         leave?.();
         open.delete(controller);
-        controller.abort();
+        controller.abort(OVER);
       });
       return controller.signal;
     },
