@@ -13,7 +13,11 @@ type WithDescriptor = { _handle?: { fd?: number } | null };
  * Reads at once what was written into a pipe until now, the stream's own buffer first, which it gives to its `data`
  * listeners. Ends early, with false, when `isHeld` says so between two pieces; what is left is read by the next call.
  */
-export function readAvailable(stream: Socket, emit: (bytes: Buffer) => void, isHeld: () => boolean): boolean {
+export function readAvailable(
+  stream: Socket,
+  emit: (bytes: Buffer) => void,
+  isHeld = (): boolean => false,
+): boolean {
   let taken = 0;
   while (!isHeld()) {
     if (stream.readableLength > 0 && stream.read() !== null) continue;

@@ -266,11 +266,7 @@ export class TaskHost {
   }
 
   #readTold(): void {
-    readAvailable(
-      this.#process.fromHost,
-      (bytes) => this.#readFrames(bytes),
-      () => false,
-    );
+    readAvailable(this.#process.fromHost, (bytes) => this.#readFrames(bytes));
   }
 
   #readFrames(bytes: Buffer): void {
