@@ -20,9 +20,9 @@ type Made = { durable: DurableRun; workspace: RunWorkspace | null; client: Clien
 type WithMade = { [MADE]: Made };
 
 /**
- * The client is made when it is asked for, and the workspace is not enumerable: a context may be spread where there is none. They
- * are the same functions for all contexts: objects with getters of their own have a shape each, which V8 collects late, and which
- * took more time than all else of a short run.
+ * The client is made when it is asked for, and the workspace is not enumerable: a context may be spread where there is none. All
+ * contexts have the same two functions: an object with getters of its own has a shape of its own, which V8 collects late, and
+ * that took more time than all else of a short run.
  */
 const GETTERS = {
   workspace: {
