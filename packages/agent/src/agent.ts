@@ -10,6 +10,7 @@ import {
   type ReportResponse,
   type Resumption,
 } from "@keelson/contract";
+import { TransientMap } from "@keelson/contract/transient-map";
 import type { AgentOptions } from "./agent-options.ts";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
 import { createTimestamps } from "./clock.ts";
@@ -40,10 +41,10 @@ const SHORTEST_LAST_MS = 5_000;
 export class Agent {
   readonly #options: AgentOptions;
   readonly #stopped = new AbortController();
-  readonly #leases = new Map<string, RunningExecution>();
-  readonly #running = new Set<RunningExecution>();
+  readonly #leases = new TransientMap<string, RunningExecution>();
+  readonly #running = new TransientMap<string, RunningExecution>();
   /** Those of them that only wait and need no slot, the longest parked first. */
-  readonly #parked = new Set<RunningExecution>();
+  readonly #parked = new TransientMap<string, RunningExecution>();
   /** By the id of the check. */
   readonly #checking = new Map<string, Promise<void>>();
   readonly #hosts: HostPool;
@@ -118,7 +119,7 @@ export class Agent {
       stopGraceMs: options.stopGraceMs,
       maxLogBytes: options.maxLogBytes,
       onParked: (execution) => this.#onParked(execution),
-      onUnparked: (execution) => this.#parked.delete(execution),
+      onUnparked: ({ channel }) => this.#parked.delete(channel.leaseId),
       onEnded: (execution) => this.#onEnded(execution),
       onClosed: (execution) => this.#onClosed(execution),
     };
@@ -188,8 +189,8 @@ export class Agent {
     }).catch((err: unknown) => logger.warn({ err }, "the server could not be told of the drain"));
     const stopped = this.#loop.drain(told);
     this.#hosts.beginNoMore();
-    for (const execution of this.#running) execution.drainUnlessBegun();
-    for (const execution of this.#parked) execution.suspend();
+    for (const execution of this.#running.values()) execution.drainUnlessBegun();
+    for (const execution of this.#parked.values()) execution.suspend();
     this.#startWaiting();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
     const saying = setInterval(() => this.#sayWhatIsLeft(), LEFT_SAID_MS);
@@ -241,16 +242,14 @@ export class Agent {
 
   #sayWhatIsLeft(): void {
     const { workspaces, logger } = this.#options;
-    const runs = [...this.#running].map(({ execution }) => execution.run.id);
+    const runs = [...this.#running.values()].map(({ execution }) => execution.run.id);
     logger.warn({ runs, workspaces: workspaces?.held() ?? [] }, "still ending what runs here");
   }
 
   #handBack(): void {
-    this.#options.logger.warn(
-      { runs: [...this.#running].map(({ execution }) => execution.run.id) },
-      "the drain timeout is over; handing the running runs back",
-    );
-    for (const execution of this.#running) execution.drain();
+    const runs = [...this.#running.values()].map(({ execution }) => execution.run.id);
+    this.#options.logger.warn({ runs }, "the drain timeout is over; handing the running runs back");
+    for (const execution of this.#running.values()) execution.drain();
   }
 
   #noneRunning(): Promise<void> {
@@ -308,7 +307,7 @@ export class Agent {
     if (this.#leases.has(execution.lease_id)) return;
     const running = new RunningExecution(execution, this.#context);
     this.#leases.set(execution.lease_id, running);
-    this.#running.add(running);
+    this.#running.set(execution.lease_id, running);
     if (this.#draining) running.drain();
     this.#waiting.push(running);
     this.#startWaiting();
@@ -324,16 +323,16 @@ export class Agent {
 
   /** Its slot is free. What waits in memory is bounded, and nothing waits in an agent that goes away. */
   #onParked(execution: RunningExecution): void {
-    this.#parked.add(execution);
+    this.#parked.set(execution.channel.leaseId, execution);
     const excess = this.#draining ? this.#parked.size : this.#parked.size - this.#options.capacity;
-    for (const parked of [...this.#parked].slice(0, Math.max(0, excess))) parked.suspend();
+    for (const parked of [...this.#parked.values()].slice(0, Math.max(0, excess))) parked.suspend();
     this.#startWaiting();
     this.#loop.wake();
   }
 
   #onEnded(execution: RunningExecution): void {
-    this.#running.delete(execution);
-    this.#parked.delete(execution);
+    this.#running.delete(execution.channel.leaseId);
+    this.#parked.delete(execution.channel.leaseId);
     this.#ahead.ended();
     this.#startWaiting();
     this.#loop.wake();

@@ -221,7 +221,7 @@ export class RunningExecution {
       file: (id, call) => void this.#answer(id, this.#workspace.file(call)),
     };
     return {
-      ...{ sink, input: this.#input() },
+      ...{ id: this.execution.lease_id, sink, input: this.#input() },
       comesNext: () => (this.#nextSince = this.#context.timestamp()),
       returned: () => (this.#nextSince = null),
       begun: (run) => this.#begun(run),

@@ -2,6 +2,7 @@
  * A task host: a process that loads one bundle and runs its attempts as the agent says. It ends with its agent.
  * Nothing but Node's own modules is loaded here besides the bundle, to keep the start short.
  */
+import { TransientMap } from "@keelson/contract/transient-map";
 import { openAgentPipe } from "./agent-pipe.ts";
 import { createExclusiveRunner, makeOutputSynchronous } from "./exclusive.ts";
 import { openDurablePort, type DurablePort } from "./durable-port.ts";
@@ -15,7 +16,7 @@ import { createSharedRunner } from "./shared.ts";
 /** Resolves when the attempt has ended, or will not be begun here. */
 type Runner = (attempt: GivenAttempt, when: "now" | "next") => Promise<void>;
 
-const attempts = new Map<number, { stop: AbortController; port: DurablePort }>();
+const attempts = new TransientMap<number, { stop: AbortController; port: DurablePort }>();
 let runner: Runner | null = null;
 
 /** The agent is gone: nothing of this process group may outlive it. Zero means the own group. */

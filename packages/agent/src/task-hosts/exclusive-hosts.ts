@@ -1,3 +1,4 @@
+import { TransientMap } from "@keelson/contract/transient-map";
 import { hostKey, type HostSpec } from "./host-key.ts";
 import type { WaitingRun } from "./host-run.ts";
 import { QUEUE_MS, RunPace } from "./run-pace.ts";
@@ -70,7 +71,8 @@ type Busy = {
 export class ExclusiveHosts {
   readonly #options: ExclusiveHostsOptions;
   readonly #lines = new Map<string, Line>();
-  readonly #waiters = new Map<WaitingRun, Waiter>();
+  /** By the ids of their runs. */
+  readonly #waiters = new TransientMap<string, Waiter>();
   readonly #busy = new Map<TaskHost, Busy>();
   /** When each boot that is under way began. */
   readonly #boots = new Map<TaskHost, number>();
@@ -90,7 +92,7 @@ export class ExclusiveHosts {
     return new Promise((resolve, reject) => {
       const since = this.#options.monotonic();
       const waiter: Waiter = { run, since, host: null, line, isWithdrawn: false, resolve, reject };
-      this.#waiters.set(run, waiter);
+      this.#waiters.set(run.id, waiter);
       line.waiters.push(waiter);
       this.#serve(line);
     });
@@ -98,7 +100,7 @@ export class ExclusiveHosts {
 
   /** It begins no more, if it has not begun until now. */
   withdraw(run: WaitingRun): void {
-    const waiter = this.#waiters.get(run);
+    const waiter = this.#waiters.get(run.id);
     if (waiter === undefined) return;
     waiter.isWithdrawn = true;
     // It has begun in there, or it comes back.
@@ -108,19 +110,19 @@ export class ExclusiveHosts {
   }
 
   #drop(waiter: Waiter): void {
-    this.#waiters.delete(waiter.run);
+    this.#waiters.delete(waiter.run.id);
     waiter.resolve();
   }
 
   begun(run: WaitingRun): void {
-    const waiter = this.#waiters.get(run);
+    const waiter = this.#waiters.get(run.id);
     if (waiter !== undefined) this.#drop(waiter);
   }
 
   /** A process will not begin these, which come before all others again. */
   returned(host: TaskHost, runs: readonly WaitingRun[]): void {
     const line = this.#lineOf(host.spec);
-    const waiters = runs.flatMap((run) => this.#waiters.get(run) ?? []);
+    const waiters = runs.flatMap((run) => this.#waiters.get(run.id) ?? []);
     for (const waiter of waiters) {
       [waiter.host, waiter.line] = [null, line];
       host.giveBack();
@@ -266,7 +268,7 @@ export class ExclusiveHosts {
   #refuse(line: Line, error: unknown): void {
     const waiter = line.waiters.shift();
     if (waiter === undefined) return;
-    this.#waiters.delete(waiter.run);
+    this.#waiters.delete(waiter.run.id);
     waiter.reject(error);
   }
 

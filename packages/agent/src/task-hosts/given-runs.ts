@@ -1,4 +1,5 @@
 import type { ExecuteResult, LogStream } from "@keelson/contract";
+import { TransientMap } from "@keelson/contract/transient-map";
 import type { HostRun, RunEnding, RunSink, WaitingRun } from "./host-run.ts";
 import { RunTickets } from "./run-tickets.ts";
 
@@ -41,7 +42,7 @@ export class GivenRuns {
   readonly #options: GivenRunsOptions;
   readonly #tickets: RunTickets | null;
   /** In the order in which they were given. */
-  readonly #runs = new Map<number, GivenRun>();
+  readonly #runs = new TransientMap<number, GivenRun>();
   #last = 0;
   /**
    * The process has runs in its memory that were taken back, and may still look for their tickets: it would draw another

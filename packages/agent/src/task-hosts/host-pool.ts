@@ -1,4 +1,5 @@
 import type { HeldSecret } from "@keelson/contract";
+import { TransientMap } from "@keelson/contract/transient-map";
 import type { HostEntrypoint } from "../host/frames.ts";
 import type { Logger } from "../log.ts";
 import { ExclusiveHosts } from "./exclusive-hosts.ts";
@@ -40,8 +41,8 @@ export class HostPool {
   readonly #all = new Set<TaskHost>();
   readonly #exclusive: ExclusiveHosts;
   readonly #shared = new Map<string, TaskHost>();
-  /** Runs that wait for a shared host. */
-  readonly #waiting = new Set<WaitingRun>();
+  /** Runs that wait for a shared host, by their ids. */
+  readonly #waiting = new TransientMap<string, WaitingRun>();
   /** Hosts without a run, the one that was given back last at the end. */
   readonly #expiry = new Map<TaskHost, NodeJS.Timeout>();
   readonly #clearing = new Set<Promise<void>>();
@@ -68,19 +69,19 @@ export class HostPool {
     const { environmentId, secrets } = spec;
     this.#retire((held) => held.environmentId === environmentId && areSuperseded(held.secrets, secrets));
     if (spec.mode === "exclusive") return this.#exclusive.begin(spec, run);
-    this.#waiting.add(run);
+    this.#waiting.set(run.id, run);
     try {
       const host = await this.#acquireShared(spec);
-      if (this.#waiting.has(run)) host.give(run);
+      if (this.#waiting.has(run.id)) host.give(run);
       else this.release(host);
     } finally {
-      this.#waiting.delete(run);
+      this.#waiting.delete(run.id);
     }
   }
 
   /** The run is not to begin any more. It may have begun until now: then it was told so. */
   withdraw(run: WaitingRun): void {
-    if (!this.#waiting.delete(run)) this.#exclusive.withdraw(run);
+    if (!this.#waiting.delete(run.id)) this.#exclusive.withdraw(run);
   }
 
   /** What waits for a process of its own does so until it is withdrawn. */

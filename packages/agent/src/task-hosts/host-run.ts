@@ -28,6 +28,8 @@ export type HostRun = { readonly host: TaskHost; readonly n: number; readonly en
 
 /** A run that waits for a process. */
 export type WaitingRun = {
+  /** No other one of this agent has it. */
+  readonly id: string;
   readonly input: RunInput;
   readonly sink: RunSink;
   /** The run before it in its process has ended. It may have begun then, which is told later. */

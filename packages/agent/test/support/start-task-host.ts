@@ -21,11 +21,14 @@ export const ALONE: Pick<TaskHostOptions, "onUnusable" | "onBegun" | "onReturned
   ...{ onUnusable: nothing, onBegun: nothing, onReturned: nothing },
 };
 
+let last = 0;
+
 /** Begins a run in a process that has none. */
 export function beginRun(host: TaskHost, input: unknown, sink: RunSink): HostRun {
   let begun: HostRun | undefined;
+  last += 1;
   const run: WaitingRun = {
-    ...{ input: input as WaitingRun["input"], sink, comesNext: nothing, returned: nothing },
+    ...{ id: String(last), input: input as WaitingRun["input"], sink, comesNext: nothing, returned: nothing },
     begun: (of) => void (begun = of),
   };
   host.give(run);
