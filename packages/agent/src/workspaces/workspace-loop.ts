@@ -98,7 +98,8 @@ export class WorkspaceLoop {
       const woken = new AbortController();
       const looksBack = this.#looksBack;
       const limit = this.#draining || looksBack ? 0 : this.#room();
-      this.#wake = () => woken.abort();
+      const wake = (): void => woken.abort();
+      this.#wake = wake;
       this.#openLimit = limit;
       try {
         this.#looksBack = false;

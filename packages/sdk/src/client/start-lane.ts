@@ -36,20 +36,22 @@ function createWaiting(
 ): Waiting {
   // The exact size matters only near the limit; a UTF-16 unit is at most three bytes.
   const bytes = task.length + 16 + (text.length > 8192 ? encoder.encode(text).length : text.length * 3);
-  const start: Waiting = { task, text, bytes, settled: false, resolve, reject };
-  if (signal === undefined) return start;
+  if (signal === undefined) return { task, text, bytes, settled: false, resolve, reject };
   const onAbort = (): void => {
     start.settled = true;
     reject(signal.reason);
   };
   signal.addEventListener("abort", onAbort, { once: true });
-  start.resolve = (run) => {
-    signal.removeEventListener("abort", onAbort);
-    resolve(run);
-  };
-  start.reject = (error) => {
-    signal.removeEventListener("abort", onAbort);
-    reject(error);
+  const start: Waiting = {
+    ...{ task, text, bytes, settled: false },
+    resolve: (run) => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(run);
+    },
+    reject: (error) => {
+      signal.removeEventListener("abort", onAbort);
+      reject(error);
+    },
   };
   return start;
 }

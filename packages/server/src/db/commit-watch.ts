@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { ask } from "./ask.ts";
 import { openSession, sever } from "./open-session.ts";
-import { within } from "./queryable.ts";
 
 /** Said of a write that was not even begun. */
 export class CommitsHangError extends Error {
@@ -126,8 +126,7 @@ async function beginCommit(
   try {
     const { rows } = await session.query<{ pid: number }>(beginning(last));
     const [{ pid }] = rows as [{ pid: number }];
-    const isOver = session
-      .query(within(COMMIT, answerMs))
+    const isOver = ask(session, COMMIT, answerMs)
       .then(
         () => true,
         (error: unknown) => error instanceof pg.DatabaseError,

@@ -15,8 +15,8 @@ const SYSTEM_CODES = new Set([
   "ENOTCONN",
 ]);
 
-/** The driver's own words when an answer does not come in time. */
-const SILENCE = "Query read timeout";
+/** What is said when an answer does not come in time, in the words of the driver. */
+export const SILENCE = "Query read timeout";
 
 // Class 08 is "connection exception"; the others: shut down by an administrator, after a crash, not accepting yet, session
 // timeout, too many connections, a transaction left idle, a server that is read-only because it is no primary any more.

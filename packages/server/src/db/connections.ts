@@ -215,7 +215,6 @@ function createPool({ limits, ...options }: ConnectionsOptions): pg.Pool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     connectionTimeoutMillis: limits.poolWaitMs,
-    query_timeout: limits.answerMs,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements are sent without waiting for the answers to those before them: see `flight.ts`.
     pipeline: true,

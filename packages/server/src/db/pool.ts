@@ -2,12 +2,13 @@
 
 import type pg from "pg";
 import type { NotedFact } from "../noted-fact.ts";
+import { ask } from "./ask.ts";
 import { whileAlone, type StillAlone } from "./while-alone.ts";
 import { createCommitWatch } from "./commit-watch.ts";
 import { isSilence } from "./connection-error.ts";
 import { createConnections } from "./connections.ts";
 import { runAgain } from "./run-again.ts";
-import { isChange, type Queryable, type Teller, toQuery, type Tx, within } from "./queryable.ts";
+import { isChange, type Queryable, type Teller, toQuery, type Tx } from "./queryable.ts";
 import {
   MAINTENANCE_LIMIT_MS,
   makeTransactionOurs,
@@ -123,9 +124,10 @@ export function createDatabase(options: DatabaseOptions): Database {
       const { client, giveBack } = await connections.take("read");
       let failure: Error | undefined;
       try {
-        if (!isPooled) await client.query(`SET statement_timeout = ${MAINTENANCE_LIMIT_MS}`);
-        await client.query(within(toQuery(statement, statementNames), MAINTENANCE_LIMIT_MS));
-        if (!isPooled) await client.query("RESET statement_timeout");
+        const set = (text: string) => ask(client, text, limits.answerMs);
+        if (!isPooled) await set(`SET statement_timeout = ${MAINTENANCE_LIMIT_MS}`);
+        await ask(client, toQuery(statement, statementNames), MAINTENANCE_LIMIT_MS);
+        if (!isPooled) await set("RESET statement_timeout");
       } catch (error) {
         // Not used again: its limit is not that of the others.
         failure = new Error("A connection with another limit", { cause: error });
@@ -161,13 +163,11 @@ function createQuery(context: TransactionContext) {
     const { client, giveBack, firstAnswerMs } = await takeFor(purpose, context);
     let failure: Error | undefined;
     try {
-      const plain = toQuery(statement, statementNames);
-      // The pool's own limit needs no word.
-      const query = firstAnswerMs < limits.answerMs ? within(plain, firstAnswerMs) : plain;
+      const query = toQuery(statement, statementNames);
       const { rows } =
         isPooled && purpose === "write"
-          ? await inOneFlight<Row>(client, begin, query)
-          : await client.query<Row>(query);
+          ? await inOneFlight<Row>(client, { begin, query, firstAnswerMs, answerMs: limits.answerMs })
+          : await ask<Row>(client, query, firstAnswerMs);
       return rows;
     } catch (error) {
       failure = error as Error;
@@ -182,13 +182,17 @@ function createQuery(context: TransactionContext) {
 /** A transaction of one statement, sent at once: behind a pooler it is the only way to set what the statement runs under. */
 async function inOneFlight<Row extends object>(
   client: pg.PoolClient,
-  begin: string,
-  query: pg.QueryConfig,
+  {
+    begin,
+    query,
+    firstAnswerMs,
+    answerMs,
+  }: { begin: string; query: pg.QueryConfig; firstAnswerMs: number; answerMs: number },
 ): Promise<pg.QueryResult<Row>> {
   const [begun, done, committed] = await Promise.allSettled([
-    client.query(begin),
-    client.query<Row>(query),
-    client.query("COMMIT"),
+    ask(client, begin, answerMs),
+    ask<Row>(client, query, firstAnswerMs),
+    ask(client, "COMMIT", answerMs),
   ]);
   for (const outcome of [begun, done, committed]) if (outcome.status === "rejected") throw outcome.reason;
   return (done as PromiseFulfilledResult<pg.QueryResult<Row>>).value;

@@ -52,7 +52,3 @@ export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig
   if (statementNames) return { name: statement.name, text: statement.text, values };
   return { text: statement.text, values };
 }
-
-/** The same query with a time of its own for its answer. */
-export const within = (query: pg.QueryConfig, answerMs: number): pg.QueryConfig =>
-  ({ ...query, query_timeout: answerMs }) as pg.QueryConfig;

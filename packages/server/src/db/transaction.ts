@@ -2,11 +2,12 @@
 
 import type pg from "pg";
 import type { NotedFact } from "../noted-fact.ts";
+import { ask } from "./ask.ts";
 import { isSilence } from "./connection-error.ts";
 import type { CommitWatch } from "./commit-watch.ts";
 import type { Connections, HeldConnection, Purpose } from "./connections.ts";
 import { createFlight } from "./flight.ts";
-import { isChange, toQuery, type Tx, within } from "./queryable.ts";
+import { isChange, toQuery, type Tx } from "./queryable.ts";
 import { runAgain } from "./run-again.ts";
 import { makeTransactionOurs, type SessionLimits } from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
@@ -48,7 +49,8 @@ export function runTransaction<Result>(
   options: TransactionOptions,
 ): Promise<Result> {
   const begin = beginText(context, options);
-  const answerMs = options.limitMs === undefined ? undefined : options.limitMs + ANSWER_MARGIN_MS;
+  const answerMs =
+    options.limitMs === undefined ? context.limits.answerMs : options.limitMs + ANSWER_MARGIN_MS;
   const { readOnly = false, durability = "full" } = options;
   const purpose = readOnly || durability === "relaxed" ? "read" : "write";
   return runAgain(() => runOnce(context, { begin, work, answerMs, purpose }));
@@ -78,7 +80,7 @@ export async function takeFor(
 type Work<Result> = {
   begin: string;
   work: (tx: Tx) => Promise<Result>;
-  answerMs: number | undefined;
+  answerMs: number;
   purpose: Purpose;
 };
 
@@ -89,8 +91,6 @@ async function runOnce<Result>(
   const { commits, statementNames, places, wake, note } = context;
   const connection = await takeFor(purpose, context);
   const flight = createFlight(connection.client);
-  const timed = (query: pg.QueryConfig): pg.QueryConfig =>
-    answerMs === undefined ? query : within(query, answerMs);
   let open = true;
   let broken: Error | undefined;
   let isCommitting = false;
@@ -104,7 +104,7 @@ async function runOnce<Result>(
       throw new Error(
         "A statement was run in a transaction that has ended: a promise in it was not awaited.",
       );
-    return timed(toQuery(statement, statementNames));
+    return toQuery(statement, statementNames);
   };
   const tx: Tx = {
     isTransaction: true,
@@ -113,20 +113,20 @@ async function runOnce<Result>(
     },
     note: (fact) => void facts.push(fact),
     query: async <Row extends object>(statement: Sql) =>
-      (await flight.send<Row>(await prepare(statement))).rows,
+      (await flight.send<Row>(await prepare(statement), answerMs)).rows,
     send: async (statement) => {
       const query = await prepare(statement);
-      flight.send(query, true).catch(ignore);
+      flight.send(query, answerMs, true).catch(ignore);
     },
   };
   try {
-    begun = flight.send(within({ text: begin }, connection.firstAnswerMs), true);
+    begun = flight.send({ text: begin }, connection.firstAnswerMs, true);
     begun.then(() => (begun = null), ignore);
     const result = await places.within(() => work(tx));
     open = false;
     isCommitting = true;
     // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, and the flight with what has failed.
-    await flight.send(timed({ text: "COMMIT" }));
+    await flight.send({ text: "COMMIT" }, answerMs);
     isCommitting = false;
     // Whoever is woken may look at what was noted.
     for (const fact of facts) note(fact);
@@ -139,7 +139,7 @@ async function runOnce<Result>(
     // A connection that cannot roll back is not given to anybody else; one that is silent is not even asked.
     broken = isSilence(error)
       ? (error as Error)
-      : await connection.client.query(timed({ text: "ROLLBACK" })).then(
+      : await ask(connection.client, { text: "ROLLBACK" }, answerMs).then(
           () => undefined,
           (failure: Error) => failure,
         );

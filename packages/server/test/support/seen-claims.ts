@@ -12,23 +12,22 @@ const WAIT = ["othersWait", "workspaceRunsWait", "isolatedRunsWait"];
 const seen = new Set<unknown>();
 const waiting = new Map<string, () => void>();
 
+type Answered = (error: Error | null, result?: { rows: Record<string, unknown>[] }) => void;
 type Query = (this: pg.Client, ...given: unknown[]) => unknown;
 const client = pg.Client.prototype as unknown as { query: Query };
 const { query } = client;
 client.query = function (this: pg.Client, ...given: unknown[]) {
-  const answer = query.apply(this, given);
-  const [config] = given as [{ text?: unknown; values?: readonly unknown[] }];
-  if (typeof config?.text !== "string" || !(answer instanceof Promise)) return answer;
+  const [config, callback] = given as [{ text?: unknown; values?: readonly unknown[] }, Answered | undefined];
+  if (typeof config?.text !== "string" || typeof callback !== "function") return query.apply(this, given);
   const isClaim = CLAIM.test(config.text);
-  if (isClaim || READ.test(config.text))
-    void (answer as Promise<{ rows: Record<string, unknown>[] }>).then(
-      ({ rows: [worker] }) => {
-        if (isClaim || (worker !== undefined && !WAIT.some((kind) => worker[kind] !== false)))
-          note(config.values ?? []);
-      },
-      () => undefined,
-    );
-  return answer;
+  if (!isClaim && !READ.test(config.text)) return query.apply(this, given);
+  const answered: Answered = (error, result) => {
+    callback(error, result);
+    const worker = result?.rows[0];
+    if (error === null && (isClaim || (worker !== undefined && !WAIT.some((kind) => worker[kind] !== false))))
+      note(config.values ?? []);
+  };
+  return query.call(this, config, answered);
 };
 
 function note(values: readonly unknown[]): void {

@@ -45,9 +45,10 @@ export function callBounded<Result>(boundMs: number, work: () => Result): Bounde
 
 function callOnce<Result>(timeoutMs: number, work: () => Result): BoundedResult<Result> {
   let result: BoundedResult<Result> = { done: false };
-  slot.work = () => {
+  const keepResult = (): void => {
     result = { done: true, value: work() };
   };
+  slot.work = keepResult;
   try {
     script.runInContext(context, { timeout: timeoutMs });
   } catch (error) {

@@ -46,8 +46,8 @@ export function createLoans(context: LoanContext): Loans {
     );
     loan.executions = executions;
     // That it got nothing does not say that there is nothing: somebody may be draining the worker.
-    if (isAll && executions.length > 0)
-      loan.delivered = () => sawAll({ foundSome: true, ownWakes: OWN_WAKES });
+    const delivered = (): void => sawAll({ foundSome: true, ownWakes: OWN_WAKES });
+    if (isAll && executions.length > 0) loan.delivered = delivered;
   };
 
   return {
