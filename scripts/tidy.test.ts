@@ -276,12 +276,17 @@ describe("homes and text", () => {
       ["export const a = () => new Date();", /the current time outside its home/],
       ["export const a = () => Math.random();", /Math\.random outside its home/],
       [`export const a = () => console.log("a");`, /console outside its home/],
+      ["export const a = (b) => void (b.c = () => b);", /assignment to a property outside its home/],
+      ["export const a = (b) => void (b[0] ??= function () {});", /assignment to a property outside/],
     ];
     for (const [text, message] of cases) assertFinding(findIn({ [path]: text }), `${path}:1`, message);
   });
 
   test("they are allowed at home, and in comments, strings and with an argument", () => {
     assert.deepEqual(findIn({ [`${server}/main.ts`]: "console.log(process.env.PORT);\n" }), []);
+    const named =
+      "export const a = (b) => { const c = () => b; b.c = c; b.d = b ? () => b : { e: () => b }; };\n";
+    assert.deepEqual(findIn({ [path]: named }), []);
     assert.deepEqual(
       findIn({ [path]: "// Date.now()\nexport const a = [new Date(0), 'Math.random()'];\n" }),
       [],

@@ -148,11 +148,22 @@ function findUse(node: Node): Use | null {
       return identifier(node.callee) === "Date" && isEmpty(node.arguments) ? "the current time" : null;
     case "CallExpression":
       return identifier(node.callee) === "Date" ? "the current time" : null;
+    case "AssignmentExpression":
+      return isNode(node.left) && node.left.type === "MemberExpression" && isFunction(node.right)
+        ? "a function as the value of an assignment to a property"
+        : null;
     case "ImportSpecifier":
       return identifier(node.imported) === "env" && identifier(node.local) === "env" ? "process.env" : null;
     default:
       return null;
   }
+}
+
+function isFunction(value: unknown): boolean {
+  return (
+    isNode(value) &&
+    (value.type === "ParenthesizedExpression" ? isFunction(value.expression) : FUNCTIONS.has(value.type))
+  );
 }
 
 function isTransaction(callee: unknown): boolean {

@@ -261,8 +261,22 @@ export const HOMES: Readonly<Record<Use, { homes: readonly RegExp[]; instead: st
     homes: [/(^|\/)main\.ts$/, /^packages\/cli\/src\//, /^packages\/agent\/src\/host\//],
     instead: "log through the logger that is passed in",
   },
+  "a function as the value of an assignment to a property": {
+    homes: [
+      /^packages\/(cli|console)\//,
+      // Once for each process.
+      /^packages\/agent\/src\/host\/(map-stacks|shared)\.ts$/,
+      /^packages\/agent\/src\/supervisor\/supervision\.ts$/,
+    ],
+    instead: "give it a name first: V8 has what it closes over outlive every scavenge otherwise",
+  },
 };
-export type Use = "process.env" | "the current time" | "Math.random" | "console";
+export type Use =
+  | "process.env"
+  | "the current time"
+  | "Math.random"
+  | "console"
+  | "a function as the value of an assignment to a property";
 
 /** Paths of the server's routes: who calls one by its text is told nothing of what it takes and answers. */
 export const ROUTE_TEXT = /^\/(v1|api|admin\/api|capacity|worker)(\/|$)/;
