@@ -8,7 +8,7 @@ import { sever } from "./open-session.ts";
  * Rejects when the answer does not come in time, and ends the connection: what was sent behind it would wait as long.
  *
  * This is not left to the driver's promise and its `query_timeout`. It makes a callback for each by assigning a function to a
- * property, and V8 allocates a function that is written so in the old generation, for methods are
+ * property, and V8 allocates a function that is written so in the old generation, because methods are
  * (`CheckAssigningFunctionLiteralToProperty`, src/parsing/parser.h). What it closes over is the statement, its rows and its
  * caller: all of that would outlive every scavenge, until the next full collection.
  *
