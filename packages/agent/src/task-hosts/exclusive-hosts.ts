@@ -8,6 +8,8 @@ import type { TaskHost } from "./task-host.ts";
 const PATIENCE_MS = 20;
 /** The same on a machine without time to spare, where one more process only makes the others slower. */
 const BUSY_PATIENCE_MS = 500;
+/** Where runs come and wait for as long as so many boots take, one more process is worth its boot, although none of them waits for long. */
+const WORTH_BOOTS = 10;
 /** A boot that takes longer waits for something else than the processor, and holds up no other boot. */
 const LONG_BOOT_MS = 1_000;
 
@@ -48,6 +50,10 @@ type Line = {
   /** Those that may take runs: idle, lent and booting. */
   usable: Set<TaskHost>;
   booting: number;
+  /** What the last one took, in milliseconds. */
+  bootMs: number;
+  /** Since when there are waiters. */
+  wantedSince: number;
   pace: RunPace;
 };
 
@@ -93,7 +99,7 @@ export class ExclusiveHosts {
       const since = this.#options.monotonic();
       const waiter: Waiter = { run, since, host: null, line, isWithdrawn: false, resolve, reject };
       this.#waiters.set(run.id, waiter);
-      line.waiters.push(waiter);
+      this.#wait(waiter);
       this.#serve(line);
     });
   }
@@ -107,6 +113,12 @@ export class ExclusiveHosts {
     if (waiter.host !== null) return waiter.host.takeBack();
     waiter.line.waiters = waiter.line.waiters.filter((other) => other !== waiter);
     this.#drop(waiter);
+  }
+
+  #wait(waiter: Waiter): void {
+    const { line } = waiter;
+    if (line.waiters.length === 0) line.wantedSince = this.#options.monotonic();
+    line.waiters.push(waiter);
   }
 
   #drop(waiter: Waiter): void {
@@ -128,7 +140,7 @@ export class ExclusiveHosts {
       host.giveBack();
       if (waiter.isWithdrawn) this.#drop(waiter);
       else if (this.#closed) waiter.reject(stopping());
-      else line.waiters.push(waiter);
+      else this.#wait(waiter);
     }
     line.waiters.sort((a, b) => a.since - b.since);
     // It may have ended its own before.
@@ -188,8 +200,10 @@ export class ExclusiveHosts {
     const key = hostKey(spec);
     const present = this.#lines.get(key);
     if (present !== undefined) return present;
-    const pace = new RunPace();
-    const line: Line = { key, spec, waiters: [], idle: [], usable: new Set(), booting: 0, pace };
+    const line: Line = {
+      ...{ key, spec, waiters: [], idle: [], usable: new Set(), pace: new RunPace() },
+      ...{ booting: 0, bootMs: 0, wantedSince: 0 },
+    };
     this.#lines.set(key, line);
     return line;
   }
@@ -289,7 +303,10 @@ export class ExclusiveHosts {
     const now = this.#options.monotonic();
     const patience = this.#options.hasSpareCpu() ? PATIENCE_MS : BUSY_PATIENCE_MS;
     while (this.#mayBoot(now)) {
-      const line = this.#longest(({ usable }, since) => usable.size === 0 || now - since >= patience);
+      const line = this.#longest(
+        (wanting, since) =>
+          wanting.usable.size === 0 || (now - since >= patience && !this.#areSoonBegun(wanting, now)),
+      );
       if (line === null) break;
       this.#startOne(line, now);
     }
@@ -310,6 +327,20 @@ export class ExclusiveHosts {
       [longest, since] = [line, waiter.since];
     }
     return longest;
+  }
+
+  /** The processes that are there come to all that wait before one that is booted now could begin. */
+  #areSoonBegun({ usable, waiters, pace, bootMs, wantedSince }: Line, now: number): boolean {
+    if (now - wantedSince >= WORTH_BOOTS * bootMs) return false;
+    let [hosts, runs, runMs] = [0, waiters.length, pace.meanMs];
+    for (const host of usable) {
+      const busy = this.#busy.get(host);
+      if (busy === undefined) continue;
+      hosts += 1;
+      runs += host.load;
+      runMs = Math.max(runMs, now - busy.since);
+    }
+    return hosts > 0 && (runs * runMs) / hosts < bootMs;
   }
 
   #mayBoot(now: number): boolean {
@@ -338,6 +369,7 @@ export class ExclusiveHosts {
     host.booted.then(
       () => {
         ended();
+        line.bootMs = this.#options.monotonic() - now;
         if (host.usable) this.offer(host);
         this.#boot();
       },

@@ -12,6 +12,10 @@ export class RunPace {
   /** Until one is known, none waits for another in its process. */
   #meanMs = QUEUE_MS;
 
+  get meanMs(): number {
+    return this.#meanMs;
+  }
+
   /** So many a process has done soon, one at least. */
   get most(): number {
     return Math.min(MOST, Math.max(1, Math.floor(QUEUE_MS / this.#meanMs)));

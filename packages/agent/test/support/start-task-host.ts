@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startGroupReaper } from "../../src/task-hosts/group-reaper.ts";
 import { openHostHomes } from "../../src/task-hosts/host-homes.ts";
+import type { HostSpec } from "../../src/task-hosts/host-key.ts";
 import type { HostRun, RunSink, WaitingRun } from "../../src/task-hosts/host-run.ts";
 import { TaskHost, type TaskHostOptions } from "../../src/task-hosts/task-host.ts";
 import { cleanUp, type Owner } from "./clean-up.ts";
@@ -36,32 +37,53 @@ export function beginRun(host: TaskHost, input: unknown, sink: RunSink): HostRun
   return begun;
 }
 
-/** A process of exclusive runs, borrowed and ready, without an agent. It ends with the test. @param source of its bundle */
+/** Processes of exclusive runs, without an agent, each as it is started. They end with the test. @param source of their bundle */
+export async function prepareTaskHost(
+  t: Owner,
+  folder: string,
+  source: string | Uint8Array,
+): Promise<{ spec: HostSpec; start(told: Partial<typeof ALONE>): TaskHost }> {
+  const bundlePath = join(folder, "bundle.mjs");
+  await writeFile(bundlePath, source);
+  const homes = await openHostHomes(join(folder, "homes"), QUIET);
+  const reaper = startGroupReaper(homes.mark, nothing);
+  cleanUp(t, () => reaper.close());
+  const spec: HostSpec = {
+    ...{ environmentId: "one", user: null, secrets: {}, digest: "0", format: 1, mode: "exclusive" },
+    ...{ bundleRoot: folder, bundlePath, memoryMb: null, isolation: "process", folders: [] },
+  };
+  const start = (told: Partial<typeof ALONE>): TaskHost => {
+    const home = homes.create(null, true);
+    const host = new TaskHost({
+      ...{
+        spec,
+        home,
+        environment: { PATH: process.env["PATH"] ?? "" },
+        namespace: null,
+        reaper,
+        logger: QUIET,
+      },
+      ...{ ...ALONE, ...told },
+    });
+    cleanUp(t, async () => {
+      host.kill("stopped");
+      await host.gone;
+      await homes.clear(home);
+    });
+    return host;
+  };
+  return { spec, start };
+}
+
+/** One of them, borrowed and ready. */
 export async function startTaskHost(
   t: Owner,
   folder: string,
   source: string | Uint8Array,
   told: Partial<typeof ALONE> = {},
 ): Promise<TaskHost> {
-  const bundlePath = join(folder, "bundle.mjs");
-  await writeFile(bundlePath, source);
-  const homes = await openHostHomes(join(folder, "homes"), QUIET);
-  const reaper = startGroupReaper(homes.mark, nothing);
-  cleanUp(t, () => reaper.close());
-  const home = homes.create(null, true);
-  const host = new TaskHost({
-    spec: {
-      ...{ environmentId: "one", user: null, secrets: {}, digest: "0", format: 1, mode: "exclusive" },
-      ...{ bundleRoot: folder, bundlePath, memoryMb: null, isolation: "process", folders: [] },
-    },
-    ...{ home, environment: { PATH: process.env["PATH"] ?? "" }, namespace: null, reaper, logger: QUIET },
-    ...{ ...ALONE, ...told },
-  });
-  cleanUp(t, async () => {
-    host.kill("stopped");
-    await host.gone;
-    await homes.clear(home);
-  });
+  const { start } = await prepareTaskHost(t, folder, source);
+  const host = start(told);
   host.borrow();
   await host.booted;
   return host;
