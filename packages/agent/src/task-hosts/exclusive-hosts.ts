@@ -10,6 +10,8 @@ const PATIENCE_MS = 20;
 const BUSY_PATIENCE_MS = 500;
 /** Where runs come and wait for as long as so many boots take, one more process is worth its boot, although none of them waits for long. */
 const WORTH_BOOTS = 10;
+/** The same of bundles that take long to load. */
+const WORTH_MS = 2_000;
 /** A boot that takes longer waits for something else than the processor, and holds up no other boot. */
 const LONG_BOOT_MS = 1_000;
 
@@ -331,7 +333,7 @@ export class ExclusiveHosts {
 
   /** The processes that are there come to all that wait before one that is booted now could begin. */
   #areSoonBegun({ usable, waiters, pace, bootMs, wantedSince }: Line, now: number): boolean {
-    if (now - wantedSince >= WORTH_BOOTS * bootMs) return false;
+    if (now - wantedSince >= Math.min(WORTH_BOOTS * bootMs, WORTH_MS)) return false;
     let [hosts, runs, runMs] = [0, waiters.length, pace.meanMs];
     for (const host of usable) {
       const busy = this.#busy.get(host);

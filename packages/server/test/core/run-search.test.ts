@@ -290,6 +290,28 @@ describe("search over runs", () => {
     assert.ok((blocks?.empty ?? 0) <= 2);
   });
 
+  test("words are in their places in the index when a batch is written, not in a list that each search reads", async () => {
+    const [environmentId] = scene.environments;
+    /** How many pages the list had. */
+    const placeAll = async (): Promise<number> => {
+      const [row] = await scene.db.query<{ pages: number }>(sql`
+        SELECT gin_clean_pending_list('run_search_words') AS pages`);
+      return row?.pages ?? 0;
+    };
+    await placeAll();
+    // As a server from before does.
+    await scene.db.query(sql`
+      INSERT INTO run_search (environment_id, run_id, version, words)
+      VALUES (${environmentId}, ${newUuid<"run">()}, 1, '''listed'':1C'::tsvector)`);
+    assert.equal(await placeAll(), 1);
+    await insertRuns(scene.db, environmentId, [drawRun(random), drawRun(random)]);
+    scene.clock.advance(2 * SETTLE_MS);
+    const before = await counts(environmentId);
+    await index();
+    assert.ok((await counts(environmentId)).rows > before.rows);
+    assert.equal(await placeAll(), 0);
+  });
+
   test("nothing is looked at while no run ends, once an end that is late would have been seen", async () => {
     const environmentId = scene.environments[0];
     const waiting = { ...drawRun(random), status: "queued" as const, failure: null };

@@ -88,6 +88,16 @@ export async function upsertWords(
     WHERE b.environment_id = ${environmentId} AND b.first_run_id = n.first`);
 }
 
+/**
+ * Puts the words of a batch, which are in a list of pending entries yet, into their places in the index: each of the common ones once for
+ * all of its runs. Every search would read the list from end to end. Only the owner of an index may do this; for others VACUUM does.
+ */
+export async function placeWords(tx: Tx): Promise<void> {
+  await tx.query(sql`
+    SELECT gin_clean_pending_list(oid) FROM pg_class
+    WHERE oid = to_regclass('run_search_words') AND pg_has_role(relowner, 'USAGE')`);
+}
+
 /** They have their last words. */
 export async function deleteLive(
   tx: Tx,

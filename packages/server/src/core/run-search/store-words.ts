@@ -2,7 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { listTexts } from "../runs/run-text-reads.ts";
 import { listBlocksOf } from "./run-search-reads.ts";
-import { upsertWords } from "./run-search-writes.ts";
+import { placeWords, upsertWords } from "./run-search-writes.ts";
 import { vectorOf } from "./run-words.ts";
 
 /** Cuts the words of runs and stores them. Runs that are gone are passed over. */
@@ -20,4 +20,5 @@ export async function storeWords(
     return [{ id, isEnded, vector: vectorOf(run, place.block), blockFirst: place.first }];
   });
   await upsertWords(tx, environmentId, words);
+  await placeWords(tx);
 }
