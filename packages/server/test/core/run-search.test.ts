@@ -312,6 +312,26 @@ describe("search over runs", () => {
     assert.equal(await placeAll(), 0);
   });
 
+  test("a run that ends with nothing new keeps its words, and is not read again", async () => {
+    const [environmentId] = scene.environments;
+    const run = {
+      ...drawRun(random),
+      status: "queued" as const,
+      failure: null,
+      metadata: '{"city":"lasting"}',
+    };
+    await insertRuns(scene.db, environmentId, [run]);
+    scene.clock.advance(2 * SETTLE_MS);
+    await index();
+    const before = await counts(environmentId);
+    await endRun(scene.db, environmentId, { ...run, status: "succeeded", metadata: null });
+    const queries = await recordOwnQueries(() => index());
+    assert.ok(queries.some(({ text }) => text.includes("DELETE FROM run_search_live")));
+    assert.ok(!queries.some(({ text }) => text.includes("INSERT INTO run_search ")));
+    assert.equal((await counts(environmentId)).live, before.live - 1);
+    assert.deepEqual(await search(environmentId, { terms: termsOf("metadata:lasting") }, 10), [run.id]);
+  });
+
   test("nothing is looked at while no run ends, once an end that is late would have been seen", async () => {
     const environmentId = scene.environments[0];
     const waiting = { ...drawRun(random), status: "queued" as const, failure: null };

@@ -5,7 +5,14 @@ import type { ItemContext } from "../loop-failures/failed-items.ts";
 import { processInBatches } from "../loop-failures/process-items.ts";
 import { findLastNumber } from "../run-rollups/run-rollup-reads.ts";
 import { LATE_MS } from "./index-runs.ts";
-import { FIRST_LIVE, findLiveAfter, INDEX_LOOP, lockEndedSince, type LiveRun } from "./run-search-reads.ts";
+import {
+  FIRST_LIVE,
+  findLiveAfter,
+  INDEX_LOOP,
+  lockEndedSince,
+  type EndedRun,
+  type LiveRun,
+} from "./run-search-reads.ts";
 import { deleteLive } from "./run-search-writes.ts";
 import { storeWords } from "./store-words.ts";
 
@@ -21,8 +28,8 @@ const LOOK_AGAIN_MS = 5 * 60_000;
 export type EndedIndexer = { run(): Promise<boolean> };
 
 /**
- * Gives runs their last words: the error that they ended with, and metadata that has changed since they were indexed. It goes
- * over the runs that lived when they were indexed, round and round. With more of them than a round looks at, an end is seen
+ * Gives runs their last words: the error that they ended with, and metadata that has changed since they were indexed. Those that
+ * ended with neither keep the words that they have. It goes over the runs that lived when they were indexed, round and round. With more of them than a round looks at, an end is seen
  * some rounds later. Runs that only wait may be many and for long: while no run ends, they are looked at now and then, and no more once all
  * have been looked at that a transaction which was late may have ended.
  *
@@ -61,7 +68,7 @@ export function createEndedIndexer(
 }
 
 async function indexBetween(context: ItemContext, after: LiveRun, to: LiveRun | null): Promise<void> {
-  await processInBatches<LiveRun, void>(context, {
+  await processInBatches<EndedRun, void>(context, {
     loop: INDEX_LOOP,
     limit: INDEXED,
     options: { durability: "relaxed", limitMs: BACKGROUND_LIMIT_MS },
@@ -74,11 +81,13 @@ async function indexBetween(context: ItemContext, after: LiveRun, to: LiveRun | 
   });
 }
 
-async function applyTo(tx: Tx, runs: readonly LiveRun[]): Promise<void> {
+async function applyTo(tx: Tx, runs: readonly EndedRun[]): Promise<void> {
   const byEnvironment = Map.groupBy(runs, ({ environmentId }) => environmentId);
   for (const [environmentId, ended] of byEnvironment) {
-    const ids = ended.map(({ runId }): Uuid<"run"> => runId);
-    await storeWords(tx, environmentId, ids);
-    await deleteLive(tx, environmentId, ids);
+    const more = ended.filter(({ hasMore }) => hasMore);
+    if (more.length > 0) await storeWords(tx, environmentId, idsOf(more));
+    await deleteLive(tx, environmentId, idsOf(ended));
   }
 }
+
+const idsOf = (runs: readonly EndedRun[]): Uuid<"run">[] => runs.map(({ runId }) => runId);

@@ -106,15 +106,22 @@ export async function findLiveAfter(db: Queryable, after: LiveRun, count: number
   return row ?? null;
 }
 
-/** Those of `(after, to]` that have ended since. */
+/** One that has ended since, and whether with words that it did not have before: of an error, or of other metadata. */
+export type EndedRun = LiveRun & { hasMore: boolean };
+
+/** Those of `(after, to]`. */
 export const lockEndedSince = (
   tx: Tx,
   { after, to }: { after: LiveRun; to: LiveRun | null },
   now: number,
   limit: number,
-): Promise<LiveRun[]> =>
-  tx.query<LiveRun>(sql`
-    SELECT l.environment_id, l.run_id FROM run_search_live l
+): Promise<EndedRun[]> =>
+  tx.query<EndedRun>(sql`
+    SELECT l.environment_id, l.run_id, coalesce(x.has_more, false) AS has_more
+    FROM run_search_live l LEFT JOIN LATERAL (
+      SELECT failure IS NOT NULL OR metadata IS NOT NULL AS has_more FROM run_results
+      WHERE environment_id = l.environment_id AND run_id = l.run_id OFFSET 0
+    ) x ON true
     WHERE (l.environment_id, l.run_id) > (${after.environmentId}, ${after.runId})
       AND (l.environment_id, l.run_id) <= (${to?.environmentId ?? LAST_UUID}, ${to?.runId ?? LAST_UUID})
       AND NOT EXISTS (SELECT FROM executions e WHERE e.environment_id = l.environment_id AND e.run_id = l.run_id OFFSET 0)
