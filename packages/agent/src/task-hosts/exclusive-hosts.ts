@@ -10,7 +10,7 @@ const PATIENCE_MS = 20;
 const BUSY_PATIENCE_MS = 500;
 /** Where runs come and wait for as long as so many boots take, one more process is worth its boot, although none of them waits for long. */
 const WORTH_BOOTS = 10;
-/** The same of bundles that take long to load. */
+/** No longer than that, however long a bundle takes to load. */
 const WORTH_MS = 2_000;
 /** A boot that takes longer waits for something else than the processor, and holds up no other boot. */
 const LONG_BOOT_MS = 1_000;

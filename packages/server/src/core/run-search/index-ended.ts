@@ -29,9 +29,9 @@ export type EndedIndexer = { run(): Promise<boolean> };
 
 /**
  * Gives runs their last words: the error that they ended with, and metadata that has changed since they were indexed. Those that
- * ended with neither keep the words that they have. It goes over the runs that lived when they were indexed, round and round. With more of them than a round looks at, an end is seen
- * some rounds later. Runs that only wait may be many and for long: while no run ends, they are looked at now and then, and no more once all
- * have been looked at that a transaction which was late may have ended.
+ * ended with neither keep the words that they have. It goes over the runs that lived when they were indexed, round and round.
+ * With more of them than a round looks at, an end is seen some rounds later. Runs that only wait may be many and for long: while no
+ * run ends, they are looked at now and then, and no more once all have been looked at that a transaction which was late may have ended.
  *
  * @returns `run` is one round, and gives whether more of them are to be looked at.
  */
