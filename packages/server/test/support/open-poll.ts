@@ -1,9 +1,10 @@
 // A poll of a worker that waits.
 
+import { setImmediate as turn } from "node:timers/promises";
 import { recordQueries } from "./record-queries.ts";
 import { letPass } from "./until.ts";
 
-/** Makes a call, and resolves when it has looked: when a statement was sent that fits. Its answer is to come. */
+/** Makes a call, and resolves when it has looked: when a statement that fits was answered. What it is asked for is to come. */
 export async function openPoll<Answer>(
   poll: () => Promise<Answer>,
   look: RegExp,
@@ -15,6 +16,9 @@ export async function openPoll<Answer>(
       await letPass(20, "the poll looks meanwhile");
     });
     hasLooked = recorded.some(({ text }) => look.test(text));
+    // With those beside it; and the server goes on with what they say.
+    if (hasLooked) await Promise.all(recorded.map(({ answered }) => answered));
   }
+  await turn();
   return { answer: answer as Promise<Answer> };
 }
