@@ -29,6 +29,11 @@ export interface Tx extends Queryable, Teller {
    * statement rejects with its error, or the transaction does. It costs no round trip of its own.
    */
   send(statement: Sql): Promise<void>;
+  /**
+   * Runs a statement that is the last one. Resolves when it is sent, so that COMMIT goes right behind it. Its rows come before the
+   * transaction ends, and are worth what that is worth.
+   */
+  last<Row extends object>(statement: Sql): Promise<{ rows: Promise<Row[]> }>;
 }
 
 /** What may leave something to be flushed, and confirmed. A locking clause in a WITH is taken for a change, too, which costs little. */

@@ -118,6 +118,12 @@ async function runOnce<Result>(
       const query = await prepare(statement);
       flight.send(query, answerMs, true).catch(ignore);
     },
+    last: async <Row extends object>(statement: Sql) => {
+      const query = await prepare(statement);
+      const rows = flight.send<Row>(query, answerMs, true).then((result) => result.rows);
+      rows.catch(ignore);
+      return { rows };
+    },
   };
   try {
     begun = flight.send({ text: begin }, connection.firstAnswerMs, true);

@@ -45,7 +45,7 @@ describe("a poll that a transaction takes", () => {
     const recorded = await recordOwnQueries(async () => {
       const answer = lease();
       await server.untilOpen();
-      (await lend()).deliver();
+      await (await lend()).deliver();
       assert.deepEqual(epochsOf(await answer), [1]);
     });
     assert.equal(recorded.filter(({ text }) => CLAIM.test(text)).length, 2);
@@ -78,7 +78,7 @@ describe("a poll that a transaction takes", () => {
     await server.untilOpen();
     const loans = await lend();
     server.wake();
-    loans.deliver();
+    await loans.deliver();
     await first;
     const recorded = await recordOwnQueries(async () => {
       const second = lease();
@@ -93,7 +93,7 @@ describe("a poll that a transaction takes", () => {
     server = await calls.begin({ isHeld: true });
     const answer = lease();
     await server.untilOpen();
-    (await lend()).deliver();
+    await (await lend()).deliver();
     assert.equal(await isReady(), true);
     server.wake();
     assert.deepEqual(epochsOf(await answer), [1]);
@@ -105,7 +105,7 @@ describe("a poll that a transaction takes", () => {
     await server.untilOpen();
     await db.transaction(async (tx) => {
       await tx.query(sql`SELECT FROM workers WHERE id = ${decodeId("wkr", scene.worker.id)} FOR UPDATE`);
-      (await lend()).deliver();
+      await (await lend()).deliver();
       assert.equal(await isReady(), true);
     });
     server.wake();

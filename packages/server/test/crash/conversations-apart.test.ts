@@ -100,7 +100,11 @@ before(async () => {
     { name: "production", key: production },
   ];
   for (const { key } of places)
-    await promoteWhenReady(site, await createDeployment(site, bundle, [], key, manifest.actors), key);
+    await promoteWhenReady(
+      site,
+      await createDeployment(site, bundle, [], key, { actors: manifest.actors ?? [] }),
+      key,
+    );
 });
 after(() => site?.stop());
 

@@ -4,21 +4,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { patience } from "../support/until.ts";
-import {
-  longestChain,
-  startDistantPostgres,
-  type DistantPostgres,
-  type Flight,
-} from "./support/distant-postgres.ts";
+import { startDistantPostgres, type DistantPostgres } from "./support/distant-postgres.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { followToEnd } from "./support/event-source.ts";
+import { assertRoundTrips } from "./support/round-trips.ts";
 import type { ServerProcess } from "./support/site.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
-
-/** Much longer than what a server and an agent do between two round trips: what goes beside the path adds none then. */
-const DISTANCE_MS = 100;
-/** Of so many the median counts: what is looked at now and then anyway may be in the way of one. */
-const TIMES = 5;
 
 let distant: DistantPostgres;
 let site: WorkspaceSite;
@@ -40,37 +31,6 @@ after(async () => {
   await site?.stop();
   await distant?.close();
 });
-
-/**
- * The chain of the median; its statements are what an assertion shows.
- *
- * @param prepare what is done before each, and not counted.
- */
-async function medianChain(
-  work: () => Promise<void>,
-  prepare = (): Promise<void> => Promise.resolve(),
-): Promise<Flight[]> {
-  const chains: Flight[][] = [];
-  distant.setDistance(DISTANCE_MS);
-  // The first one makes connections, and prepares statements.
-  for (let time = -1; time < TIMES; time += 1) {
-    await prepare();
-    const chain = longestChain(await distant.flightsOf(work));
-    if (time >= 0) chains.push(chain);
-  }
-  distant.setDistance(0);
-  chains.sort((a, b) => a.length - b.length);
-  return chains[Math.floor(TIMES / 2)] as Flight[];
-}
-
-const shownChain = (chain: readonly Flight[]): string =>
-  chain
-    .map(({ texts }) => texts.map((text) => text.replace(/\s+/g, " ").slice(0, 120)).join("; "))
-    .join("\n");
-
-function assertAtMost(chain: readonly Flight[], limit: number): void {
-  assert.ok(chain.length <= limit, `${chain.length} round trips, at most ${limit}:\n${shownChain(chain)}`);
-}
 
 type Terminal = {
   /** Types a key; resolves when its echo is seen. */
@@ -135,18 +95,17 @@ async function run(url: string, script: string): Promise<void> {
 describe("a client at the server where the worker polls", () => {
   test("sees the echo of a key after at most four round trips to PostgreSQL", async () => {
     const terminal = await openTerminal(urls[0] as string);
-    assertAtMost(await medianChain(() => terminal.type("k")), 4);
+    await assertRoundTrips(distant, 4, () => terminal.type("k"));
     await terminal.close();
   });
 
   test("sees the end of a command that changes files after at most twelve", async () => {
     let count = 0;
-    const chain = await medianChain(() => run(urls[0] as string, `echo ${(count += 1)} | tee count`));
-    assertAtMost(chain, 12);
+    await assertRoundTrips(distant, 12, () => run(urls[0] as string, `echo ${(count += 1)} | tee count`));
   });
 
   test("sees the end of a command that changes nothing after at most seven", async () => {
-    assertAtMost(await medianChain(() => run(urls[0] as string, "echo hello")), 7);
+    await assertRoundTrips(distant, 7, () => run(urls[0] as string, "echo hello"));
   });
 });
 
@@ -166,20 +125,19 @@ test("a workspace is created after at most six round trips, and its first comman
     const path = `/api/workspaces/${id}/execs`;
     assert.equal((await site.call(url, "POST", path, { body, timeoutMs: patience() })).status, 201);
   };
-  assertAtMost(await medianChain(create), 6);
-  assertAtMost(await medianChain(command, create), 7);
+  await assertRoundTrips(distant, 6, create);
+  await assertRoundTrips(distant, 7, command, create);
 });
 
 describe("a client at another server", () => {
   test("sees the echo of a key after at most eight round trips", async () => {
     const terminal = await openTerminal(urls[1] as string);
-    assertAtMost(await medianChain(() => terminal.type("k")), 8);
+    await assertRoundTrips(distant, 8, () => terminal.type("k"));
     await terminal.close();
   });
 
   test("sees the end of a command that changes files after at most sixteen", async () => {
     let count = 0;
-    const chain = await medianChain(() => run(urls[1] as string, `echo ${(count -= 1)} | tee count`));
-    assertAtMost(chain, 16);
+    await assertRoundTrips(distant, 16, () => run(urls[1] as string, `echo ${(count -= 1)} | tee count`));
   });
 });

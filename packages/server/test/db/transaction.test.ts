@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import pg from "pg";
 import { isConnectionError } from "../../src/db/connection-error.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import type { Tx } from "../../src/db/queryable.ts";
@@ -237,11 +238,46 @@ describe("a transaction", () => {
       assert.deepEqual([attempts, await balances()], [2, [4, 4]]);
     });
 
+    test("gives the rows of the last one, which COMMIT does not wait for", async () => {
+      const holder = new pg.Client({ connectionString: testDatabase.url });
+      await holder.connect();
+      try {
+        await holder.query("BEGIN; UPDATE accounts SET balance = 8");
+        const sent = Promise.withResolvers<void>();
+        const ended = database.transaction(async (tx) => {
+          const last = await tx.last<{ balance: number }>(
+            sql`UPDATE accounts SET balance = balance + 1 RETURNING balance`,
+          );
+          sent.resolve();
+          return last;
+        });
+        await sent.promise;
+        await holder.query("COMMIT");
+        const { rows } = await ended;
+        assert.deepEqual(await rows, [{ balance: 9 }, { balance: 9 }]);
+        assert.deepEqual(await balances(), [9, 9]);
+      } finally {
+        await holder.end();
+      }
+    });
+
+    test("tells what failed as the last one by its end, and by its rows", async () => {
+      let last: Promise<unknown> = Promise.resolve();
+      const outcome = database.transaction(async (tx) => {
+        await tx.send(set(1));
+        last = (await tx.last(fail)).rows;
+      });
+      await assert.rejects(outcome, /division by zero/);
+      await assert.rejects(last, /division by zero/);
+      assert.deepEqual(await balances(), [0, 0]);
+    });
+
     test("changes nothing when it has not begun", async () => {
       const options = { isolation: "read nothing" as "read committed" };
       const works: ((tx: Tx) => Promise<unknown>)[] = [
         (tx) => tx.query(set(7)),
         (tx) => tx.send(set(7)),
+        (tx) => tx.last(set(7)),
         (tx) => tx.query(sql`SELECT 1`).catch(() => tx.query(set(7))),
         (tx) => Promise.all([tx.query(sql`SELECT 1`), tx.query(set(7))]),
         (tx) => Promise.all([tx.send(sql`SELECT 1`), tx.send(set(7))]),

@@ -1,10 +1,18 @@
 import type { Uuid } from "@keelson/contract";
-import type { Queryable } from "../../db/queryable.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
 import { takeFairly } from "../../db/take-fairly.ts";
 import type { LiveIds } from "../../live-ids.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { ClaimStarts } from "./claim-starts.ts";
-import { claimAnywhere, claimIsolated, hasMore, SURPLUS, type Claim, type Walked } from "./claim-writes.ts";
+import {
+  claimAnywhere,
+  claimAtEnd,
+  claimIsolated,
+  hasMore,
+  SURPLUS,
+  type Claim,
+  type Walked,
+} from "./claim-writes.ts";
 import type { LeasedExecution } from "./execution.ts";
 import { claimAtFronts, type FrontClaim } from "./front-claim-writes.ts";
 import type { KnownReady, ReadyFronts } from "./ready-fronts.ts";
@@ -70,19 +78,35 @@ export async function claimExecutions(
 type ReadyClaim = Pick<Claim, "workerId" | "workerGroupId" | "leaseRequestId" | "limit" | "now" | "meets">;
 
 /**
- * Claims ready runs in the transaction that makes some ready. Those in workspaces, and isolated ones, wait for the worker's own
- * claim.
+ * Claims ready runs as the last thing of the transaction that makes some ready. Resolves when that is asked for. Those in workspaces,
+ * isolated ones, and those of environments behind the first ones, wait for the worker's own claim.
+ *
+ * @returns what gives the claimed runs, once the transaction is durable
  */
-export const claimReady = (
-  context: Pick<ClaimContext, "db" | "newUuid" | "claimStarts"> & { leaseDurationMs: number },
+export async function claimReady(
+  tx: Tx,
+  context: Pick<ClaimContext, "newUuid" | "claimStarts"> & { leaseDurationMs: number },
   { workerId, workerGroupId, leaseRequestId, limit, now, meets }: ReadyClaim,
-): Promise<Claimed> =>
-  claimByTurns(context, "anywhere", {
+): Promise<() => Promise<Claimed>> {
+  const claim: Claim = {
     ...{ workerId, workerGroupId, leaseRequestId, limit, now, meets },
     leaseIds: leaseIdsFor(context, limit),
     leaseExpiresAt: now + context.leaseDurationMs,
     calledAt: null,
-  });
+  };
+  const place = placeOf("anywhere", claim);
+  const start = context.claimStarts.of(place);
+  const { walked } = await claimAtEnd(tx, claim, { start, from: null, limit });
+  return async () => {
+    const seen = await walked();
+    const last = seen.executions.at(-1);
+    if (last !== undefined) context.claimStarts.moveTo(place, last.environmentId);
+    return { executions: seen.executions, isAll: !hasMore(seen, claim) };
+  };
+}
+
+/** Where the walk of such claims goes on. */
+const placeOf = (kind: RunKind, { workerGroupId }: Claim): string => `${kind} ${workerGroupId}`;
 
 const leaseIdsFor = ({ newUuid }: Pick<ClaimContext, "newUuid">, limit: number): Uuid<"lease">[] =>
   Array.from({ length: limit }, (): Uuid<"lease"> => newUuid<"lease">());
@@ -138,7 +162,7 @@ async function claimByTurns(
   kind: keyof typeof STATEMENTS,
   claim: Claim,
 ): Promise<Claimed> {
-  const place = `${kind} ${claim.workerGroupId}`;
+  const place = placeOf(kind, claim);
   const start = claimStarts.of(place);
   let from: Uuid<"env"> | null = null;
   for (let limit = claim.limit; ; limit = Math.max(limit, MORE_ENVIRONMENTS)) {
@@ -161,7 +185,7 @@ async function claimAtKnownFronts(
   claim: Claim,
 ): Promise<LeasedExecution[]> {
   const { claimStarts } = context;
-  const place = `${kind} ${claim.workerGroupId}`;
+  const place = placeOf(kind, claim);
   const start = claimStarts.of(place);
   const environments = [...new Set([...fronts, ...known].map(({ environmentId }) => environmentId))].sort();
   const turns = [...environments.filter((id) => id > start), ...environments.filter((id) => id <= start)];

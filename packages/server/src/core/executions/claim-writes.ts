@@ -1,5 +1,5 @@
 import type { Uuid } from "@keelson/contract";
-import type { Queryable } from "../../db/queryable.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { firstShard } from "../count-shards.ts";
@@ -168,6 +168,16 @@ export function hasMore({ executions, next, places }: Walked, { limit }: Pick<Cl
 
 export const claimAnywhere = async (db: Queryable, claim: Claim, walk: Walk): Promise<Walked> =>
   toWalked(await db.query<ClaimedRow>(claimOf(claim, walk, ANYWHERE)));
+
+/** The same as the last thing of a transaction. */
+export async function claimAtEnd(
+  tx: Tx,
+  claim: Claim,
+  walk: Walk,
+): Promise<{ walked: () => Promise<Walked> }> {
+  const { rows } = await tx.last<ClaimedRow>(claimOf(claim, walk, ANYWHERE));
+  return { walked: async () => toWalked(await rows) };
+}
 
 /** The same of runs of tasks that need the namespace tier. */
 export const claimIsolated = async (db: Queryable, claim: Claim, walk: Walk): Promise<Walked> =>

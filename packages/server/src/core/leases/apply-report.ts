@@ -57,7 +57,7 @@ async function applyInTransaction(
     loans.giveBack();
     throw error;
   });
-  loans.deliver();
+  await loans.deliver();
   const [first] = result.written;
   // Others may write a row once more after the changes that they decide.
   if (first !== undefined && operations.every(isPlain))

@@ -1,9 +1,9 @@
 import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
-import { claimReady } from "../executions/claim-executions.ts";
-import type { LeasedExecution } from "../executions/execution.ts";
+import { claimReady, type Claimed } from "../executions/claim-executions.ts";
 import type { LeasePoll } from "../executions/lease-polls.ts";
 import type { LeaseContext } from "./lease-executions.ts";
+import type { AllSeen } from "./recent-looks.ts";
 
 export type LoanContext = Pick<
   LeaseContext,
@@ -18,12 +18,14 @@ export type Loans = {
   /** The last thing of the transaction, which has made runs of these worker groups ready, and wakes the groups. */
   lend(tx: Tx, workerGroupIds: readonly Uuid<"wgrp">[]): Promise<void>;
   /** Answers the polls: the transaction is durable. */
-  deliver(): void;
+  deliver(): Promise<void>;
   /** The transaction was undone, or nobody knows: each poll looks for what it was given. */
   giveBack(): void;
 };
 
-type Loan = { poll: LeasePoll; executions: LeasedExecution[]; delivered: () => void };
+type Loan = { poll: LeasePoll; claimed: () => Promise<Claimed>; sawAll: (seen: AllSeen) => void };
+
+const notClaimed = (): Promise<Claimed> => Promise.resolve({ executions: [], isAll: false });
 
 /** The transaction wakes each group once. */
 const OWN_WAKES = 1;
@@ -37,17 +39,16 @@ export function createLoans(context: LoanContext): Loans {
     // Which deployments the worker can run, the claim looks at.
     const poll = context.leasePolls.take(workerGroupId, null, now);
     if (poll === undefined) return;
-    const loan: Loan = { poll, executions: [], delivered: () => undefined };
+    const loan: Loan = { poll, claimed: notClaimed, sawAll: context.recentLooks.begin(poll) };
     loans.push(loan);
-    const sawAll = context.recentLooks.begin(poll);
-    const { executions, isAll } = await claimReady(
-      { ...context, db: tx },
-      { ...poll, limit: poll.free, now },
-    );
-    loan.executions = executions;
+    loan.claimed = await claimReady(tx, context, { ...poll, limit: poll.free, now });
+  };
+
+  const deliverOne = async ({ poll, claimed, sawAll }: Loan): Promise<void> => {
+    const { executions, isAll } = await claimed();
     // That it got nothing does not say that there is nothing: somebody may be draining the worker.
-    const delivered = (): void => sawAll({ foundSome: true, ownWakes: OWN_WAKES });
-    if (isAll && executions.length > 0) loan.delivered = delivered;
+    if (isAll && executions.length > 0) sawAll({ foundSome: true, ownWakes: OWN_WAKES });
+    poll.deliver(executions);
   };
 
   return {
@@ -56,11 +57,8 @@ export function createLoans(context: LoanContext): Loans {
       if (context.readyFronts.areKnown()) return;
       for (const workerGroupId of workerGroupIds) await lendOne(tx, workerGroupId);
     },
-    deliver: () => {
-      for (const { poll, executions, delivered } of loans.splice(0)) {
-        delivered();
-        poll.deliver(executions);
-      }
+    deliver: async () => {
+      for (const loan of loans.splice(0)) await deliverOne(loan);
     },
     giveBack: () => {
       for (const { poll } of loans.splice(0)) poll.deliver([]);

@@ -33,14 +33,14 @@ const ADMIT = sql`
 const byQueue = (queues: readonly Queue[]): Sql => sql`
   unnest(${queues.map(({ environmentId }) => environmentId)}::uuid[], ${queues.map(({ queue }) => queue)}::text[])`;
 
-/** The next runs of these keys, in queues without a limit in all. @returns how many. */
+/** The next runs of these keys, of those in queues without a limit in all. @returns how many. */
 export async function admitByKey(tx: Tx, slots: readonly Slot[]): Promise<number> {
   const rows = await tx.query<Admitted>(sql`
     WITH picked AS (
       SELECT e.environment_id, e.run_id
       FROM unnest(${slots.map(({ environmentId }) => environmentId)}::uuid[], ${slots.map(({ queue }) => queue)}::text[],
         ${slots.map(({ concurrencyKey }) => concurrencyKey)}::text[]) AS k (environment_id, queue, key)
-      JOIN queues q ON q.environment_id = k.environment_id AND q.name = k.queue
+      JOIN queues q ON q.environment_id = k.environment_id AND q.name = k.queue AND q.concurrency_limit IS NULL
       CROSS JOIN LATERAL (
         SELECT e.environment_id, e.run_id FROM executions e
         WHERE e.environment_id = k.environment_id AND e.queue = k.queue AND e.concurrency_key = k.key AND ${WAITING}

@@ -1,11 +1,12 @@
 import type { Tx } from "../../db/queryable.ts";
-import { admitByKey, admitInOrder, admitKeyByKey, MOST_AT_ONCE } from "./admission-writes.ts";
-import { lockLimits, type Limits } from "./queue-reads.ts";
+import { admitByKey, admitInOrder, admitKeyByKey, MOST_AT_ONCE, type Admission } from "./admission-writes.ts";
+import { lockLimits } from "./queue-reads.ts";
 import { insertQueues } from "./queue-writes.ts";
 import { keysOf, queuesOf, type Queue, type Slot } from "./slot.ts";
 
 /** How many runs of used-up keys are passed over at the front of a queue, before it is gone through key by key. */
-const LOOKS = [8, 500];
+const FIRST_LOOK = 8;
+const SECOND_LOOK = 500;
 
 /**
  * Gives free slots of limited queues to the runs that wait for one, highest priority first. Called whenever limited runs
@@ -18,47 +19,54 @@ const LOOKS = [8, 500];
  * @returns the number of runs that became ready.
  */
 export async function admitQueues(tx: Tx, slots: readonly Slot[]): Promise<number> {
-  const limits = await lockQueues(tx, queuesOf(slots));
-  const byKeyAlone = new Set(limits.filter(({ total }) => total === null).map(idOf));
-  const isByKey = (slot: Slot): boolean => slot.concurrencyKey !== null && byKeyAlone.has(idOf(slot));
-  const keys = keysOf(slots.filter(isByKey));
-  const inOrder = queuesOf(slots.filter((slot) => !isByKey(slot)));
-  return (await untilFew(keys.length, () => admitByKey(tx, keys))) + (await admitFirst(tx, inOrder));
+  const queues = queuesOf(slots);
+  const keys = keysOf(slots);
+  const keyless = queuesOf(slots.filter(({ concurrencyKey }) => concurrencyKey === null));
+  // Behind the locks, in one round trip: which queues have a limit in all, they see for themselves.
+  const [limits, ofKeys, inOrder] = await Promise.all([
+    lockLimits(tx, queues),
+    keys.length === 0 ? 0 : admitByKey(tx, keys),
+    keyless.length === 0 ? [] : admitInOrder(tx, keyless, FIRST_LOOK),
+  ]);
+  if (limits.length < queues.length) {
+    await insertQueues(tx, queues);
+    return ofKeys + countOf(inOrder) + (await admitQueues(tx, slots));
+  }
+  const seen = new Set(keyless.map(idOf));
+  const unseen = limits.filter((queue) => queue.total !== null && !seen.has(idOf(queue)));
+  const more = unseen.length === 0 ? [] : await admitInOrder(tx, unseen, FIRST_LOOK);
+  const moreOfKeys = await untilFew(ofKeys, () => admitByKey(tx, keys));
+  return ofKeys + moreOfKeys + (await admitBehind(tx, [...inOrder, ...more]));
 }
 
 /** The same for all that waits in a queue whose limits have changed. */
 export async function admitQueue(tx: Tx, queue: Queue): Promise<number> {
-  await lockQueues(tx, [queue]);
-  return await untilFew(1, () => admitKeyByKey(tx, queue));
+  await lockLimits(tx, [queue]);
+  return await untilFew(MOST_AT_ONCE, () => admitKeyByKey(tx, queue));
 }
 
 const idOf = ({ environmentId, queue }: Queue): string => `${environmentId} ${queue}`;
 
-/** Makes the rows of queues that nobody has declared. */
-async function lockQueues(tx: Tx, queues: readonly Queue[]): Promise<Limits[]> {
-  const limits = await lockLimits(tx, queues);
-  if (limits.length === queues.length) return limits;
-  await insertQueues(tx, queues);
-  return await lockLimits(tx, queues);
-}
+const countOf = (admissions: readonly Admission[]): number =>
+  admissions.reduce((sum, { admitted }) => sum + admitted, 0);
 
-async function admitFirst(tx: Tx, queues: readonly Queue[]): Promise<number> {
-  let admitted = 0;
-  let left = queues;
-  for (const look of LOOKS) {
-    if (left.length === 0) return admitted;
-    const admissions = await admitInOrder(tx, left, look);
-    for (const admission of admissions) admitted += admission.admitted;
-    left = admissions.filter(({ isLeft }) => isLeft);
-  }
-  for (const queue of left) admitted += await untilFew(1, () => admitKeyByKey(tx, queue));
+/** @returns how many have slots in all, with those of the first look */
+async function admitBehind(tx: Tx, first: readonly Admission[]): Promise<number> {
+  const hasLeft = first.filter(({ isLeft }) => isLeft);
+  const second = hasLeft.length === 0 ? [] : await admitInOrder(tx, hasLeft, SECOND_LOOK);
+  let admitted = countOf(first) + countOf(second);
+  for (const queue of second.filter(({ isLeft }) => isLeft))
+    admitted += await untilFew(MOST_AT_ONCE, () => admitKeyByKey(tx, queue));
   return admitted;
 }
 
-/** Repeats what gives a bounded number of slots until it gave fewer. */
-async function untilFew(count: number, admit: () => Promise<number>): Promise<number> {
+/**
+ * Repeats what gives a bounded number of slots until it gave fewer.
+ *
+ * @param last how many it gave last
+ */
+async function untilFew(last: number, admit: () => Promise<number>): Promise<number> {
   let admitted = 0;
-  for (let last = count === 0 ? 0 : MOST_AT_ONCE; last >= MOST_AT_ONCE; admitted += last)
-    last = await admit();
+  while (last >= MOST_AT_ONCE) admitted += last = await admit();
   return admitted;
 }

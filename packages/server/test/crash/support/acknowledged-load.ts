@@ -144,7 +144,7 @@ export async function deployForWriters(site: Site): Promise<void> {
   const worker = await enrollRawWorker(site, site.servers[0] as ServerProcess, "checker");
   const bundle = bundleOf({ a: "return 1;" });
   const { api_key: key } = site.credentials;
-  const deployment = await createDeployment(site, bundle, [{ id: "a" }], key, [{ id: "chat" }]);
+  const deployment = await createDeployment(site, bundle, [{ id: "a" }], key, { actors: [{ id: "chat" }] });
   await worker.passCheck(["a"], ["chat"]);
   await promoteWhenReady(site, deployment);
 }

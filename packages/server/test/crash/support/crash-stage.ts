@@ -81,7 +81,7 @@ export async function openStage({ poolSize, proxied, serverEnv }: StageOptions):
       "export {};\n",
       TASKS.map((id) => ({ id })),
       site.credentials.api_key,
-      [{ id: KEPT_OPEN, session_on_failure: "keep_open" }],
+      { actors: [{ id: KEPT_OPEN, session_on_failure: "keep_open" }] },
     );
     await worker.passCheck(TASKS, [KEPT_OPEN]);
     await promoteWhenReady(site, deployment);

@@ -218,7 +218,7 @@ export async function createDeployment(
   bundle: string,
   tasks: readonly TaskDeclaration[],
   as = site.credentials.api_key,
-  actors: readonly object[] = [],
+  others: { actors?: readonly object[]; queues?: readonly object[] } = {},
 ): Promise<string> {
   const { url } = site.servers[0] as ServerProcess;
   const digest = createHash("sha256").update(bundle).digest("hex");
@@ -230,7 +230,7 @@ export async function createDeployment(
   const created = await site.call(url, "POST", "/v1/deployments", {
     as,
     body: {
-      manifest: { tasks, actors },
+      manifest: { tasks, actors: [], ...others },
       bundle_digest: digest,
       bundle_format_version: 1,
       worker_protocol_version: 1,
