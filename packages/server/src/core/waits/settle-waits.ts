@@ -35,10 +35,13 @@ async function settle<S extends Settlement>(
 ): Promise<{ won: S[]; orphans: number }> {
   if (candidates.length === 0) return { won: [], orphans: 0 };
   const keys = new Map(candidates.map((wait) => [`${wait.environmentId} ${wait.runId}`, wait]));
-  const changes = new Map(
-    (await lockExecutions(tx, [...keys.values()])).map((execution) => [execution.runId, changeOf(execution)]),
-  );
-  const pending = new Set((await listStillPending(tx, candidates)).map(nameOf));
+  // The second is sent behind the first, and reads what is so under its locks.
+  const [locked, stillPending] = await Promise.all([
+    lockExecutions(tx, [...keys.values()]),
+    listStillPending(tx, candidates),
+  ]);
+  const changes = new Map(locked.map((execution) => [execution.runId, changeOf(execution)]));
+  const pending = new Set(stillPending.map(nameOf));
   // A run that has ended meanwhile has cancelled its waits.
   const won = candidates.filter((wait) => pending.has(nameOf(wait)) && changes.has(wait.runId));
   const orphans = pending.size - won.length;

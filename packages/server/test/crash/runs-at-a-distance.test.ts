@@ -1,9 +1,10 @@
-// PostgreSQL is far away, and runs of a limited queue follow one another: how fast they do is counted in round trips.
+// PostgreSQL is far away: how fast runs follow one another in a limited queue, and go on after a wait, is counted in round trips.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { letPass, patience } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
+import type { Answer } from "./support/caller.ts";
 import { startDistantPostgres, type DistantPostgres } from "./support/distant-postgres.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./support/raw-worker.ts";
 import { assertRoundTrips } from "./support/round-trips.ts";
@@ -39,27 +40,43 @@ after(async () => {
   await distant?.close();
 });
 
-async function start(limited: object): Promise<void> {
+async function call(path: string, body: object): Promise<Answer> {
   const { url } = site.servers[0] as ServerProcess;
-  const options = { body: limited, timeoutMs: patience() };
-  const { status, body } = await site.call(url, "POST", "/v1/tasks/echo/start", options);
-  assert.equal(status, 201, JSON.stringify(body));
+  const answer = await site.call(url, "POST", path, { body, timeoutMs: patience() });
+  assert.ok([200, 201].includes(answer.status), JSON.stringify(answer.body));
+  return answer;
 }
 
-async function end({ fields }: Lease): Promise<void> {
-  const operations = ["start", "release"].map((kind, index) => ({
-    ...{ kind, ...fields, sequence: index + 1, at: new Date().toISOString() },
-    ...(kind === "release" && { outcome: "succeeded" }),
+const start = (extra: object = {}): Promise<Answer> => call("/v1/tasks/echo/start", extra);
+
+/** Reports operations of a lease, the first of which is its first. */
+async function report({ fields }: Lease, ...operations: readonly object[]): Promise<void> {
+  const at = new Date().toISOString();
+  const numbered = operations.map((operation, index) => ({
+    ...fields,
+    sequence: index + 1,
+    at,
+    ...operation,
   }));
-  const { status, body } = await worker.post("executions/report", { operations }, { timeoutMs: patience() });
-  assert.deepEqual(
-    [status, body.results.map((result: { status: number }) => result.status)],
-    [200, [200, 200]],
-    JSON.stringify(body),
+  const { status, body } = await worker.post(
+    "executions/report",
+    { operations: numbered },
+    { timeoutMs: patience() },
   );
+  assert.equal(status, 200, JSON.stringify(body));
+  for (const result of body.results) assert.equal(result.status, 200, JSON.stringify(body));
 }
+
+const end = (lease: Lease): Promise<void> =>
+  report(lease, { kind: "start" }, { kind: "release", outcome: "succeeded" });
 
 describe("a run of a limited queue", () => {
+  // What the next test leases is of its own queue.
+  afterEach(async () => {
+    for (let left = await worker.lease(50, "0ms"); left.length > 0; left = await worker.lease(50, "0ms"))
+      for (const lease of left) await end(lease);
+  });
+
   const LIMITED = { "a concurrency key": { concurrency_key: "one" }, "a queue": { queue: "single" } };
   for (const [what, limited] of Object.entries(LIMITED)) {
     test(`is given to a worker that waits four round trips after the end of the one before, of ${what}`, async () => {
@@ -82,7 +99,21 @@ describe("a run of a limited queue", () => {
 
     test(`is stored after at most five, of ${what}`, async () => {
       // The first of them is for the current deployment, which is looked up once a second.
-      await assertRoundTrips(distant, 5, () => start(limited));
+      await assertRoundTrips(distant, 5, () => start(limited).then(() => undefined));
     });
   }
+});
+
+test("a token is completed, and the run goes on that waits for it, after at most five", async () => {
+  let token = "";
+  const prepare = async (): Promise<void> => {
+    ({ id: token } = (await call("/v1/tokens", {})).body);
+    await start();
+    const [run] = await worker.lease(1, "20s");
+    const wait = { position: 1, name: "wait", kind: "token", token_id: token };
+    await report(run as Lease, { kind: "start" }, { kind: "waits", waits: [wait], parked: true });
+  };
+  const complete = (): Promise<void> =>
+    call(`/v1/tokens/${token}/complete`, { data: 1 }).then(() => undefined);
+  await assertRoundTrips(distant, 5, complete, prepare);
 });
