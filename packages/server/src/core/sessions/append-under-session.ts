@@ -10,7 +10,7 @@ import { interruptMessage } from "../streams/interrupt-message.ts";
 import type { OpenMessage } from "../streams/message.ts";
 import { listOpenMessages } from "../streams/message-reads.ts";
 import type { Append, Appended, Sent } from "../streams/stream.ts";
-import { lockSessionStreams, lockStreams } from "../streams/stream-reads.ts";
+import { findStreams, holdSessionStreams, lockStreams } from "../streams/stream-reads.ts";
 import { takeBack } from "../streams/take-back.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 
@@ -44,15 +44,19 @@ export async function appendUnderSession(
 ): Promise<Sent> {
   const { environmentId, sessionId, direction } = append;
   const now = context.clock();
-  const session = await lockSession(tx, environmentId, sessionId);
+  // The second is sent behind the first, and reads what is so under its lock.
+  const [session, found] = await Promise.all([
+    lockSession(tx, environmentId, sessionId),
+    findStreams(tx, [append]),
+  ]);
   if (session === null) throw notFound();
   if (session.status !== "open") throw sessionClosed(session.status);
   const whileBusy = direction === "input" ? (said ?? session.whileBusy) : null;
-  const stream = await ensureStream(tx, context.newUuid, append, now);
+  const stream = await ensureStream(tx, context.newUuid, append, now, found);
   const written = whileBusy === "interrupt" ? await lockWritten(tx, session, stream) : [];
   const beginsTurn = session.idle && direction === "input";
   if (beginsTurn) {
-    await lockSessionStreams(tx, environmentId, sessionId, "input");
+    await holdSessionStreams(tx, environmentId, sessionId, "input");
     await startNextTurn(tx, context, session, now);
     // Opens the gate; where the turn begins is known when the record is there.
     await beginTurn(tx, environmentId, sessionId);

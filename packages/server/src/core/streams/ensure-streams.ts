@@ -12,14 +12,17 @@ export type WantedStream = StreamKey & { direction: StreamDirection };
  * The wanted streams by `keyOfStream`, made where they are not there yet. Those of an unknown session are left out, and
  * the direction of one that was there may be the other one. Locks sessions only where a stream is made, so it comes
  * before whatever locks streams or live runs.
+ *
+ * @param known those that are there, where the caller has looked already
  */
 export async function ensureStreams(
   tx: Tx,
   newUuid: NewUuid,
   wanted: readonly WantedStream[],
   now: number,
+  known?: readonly StreamRow[],
 ): Promise<Map<string, StreamRow>> {
-  const found = await findStreams(tx, wanted);
+  const found = known ?? (await findStreams(tx, wanted));
   const streams = new Map(found.map((stream) => [keyOfStream(stream), stream]));
   const missing = wanted.filter((stream) => !streams.has(keyOfStream(stream)));
   if (missing.length === 0) return streams;
@@ -58,8 +61,9 @@ export async function ensureStream(
   newUuid: NewUuid,
   wanted: WantedStream,
   now: number,
+  known?: readonly StreamRow[],
 ): Promise<StreamRow | null> {
-  const stream = (await ensureStreams(tx, newUuid, [wanted], now)).get(keyOfStream(wanted));
+  const stream = (await ensureStreams(tx, newUuid, [wanted], now, known)).get(keyOfStream(wanted));
   if (stream === undefined) return null;
   if (stream.direction !== wanted.direction) throw directionMismatch(wanted.name, stream.direction);
   return stream;

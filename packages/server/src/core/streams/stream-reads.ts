@@ -63,12 +63,12 @@ export async function listSessionStreamIds(
   return rows.map(({ id }) => id);
 }
 
-/** Locks streams in key order, which every transaction that locks several keeps. */
+/** Locks streams in key order, which every transaction that locks several keeps, for what follows: nobody waits for it. */
 export async function lockStreams(
   tx: Tx,
   streams: readonly { environmentId: Uuid<"env">; id: Uuid<"strm"> }[],
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     SELECT t.id
     FROM (
       SELECT * FROM unnest(${streams.map((s) => s.environmentId)}::uuid[], ${streams.map((s) => s.id)}::uuid[])
@@ -77,19 +77,26 @@ export async function lockStreams(
     ${lockByKey("FOR NO KEY UPDATE", "streams", "t", sql`t.environment_id = k.environment_id AND t.id = k.id`, "id")}`);
 }
 
-/** Locks streams of a session in key order, which every transaction that locks several keeps. */
-export function lockSessionStreams(
-  tx: Tx,
+/** In key order, which every transaction that locks several keeps. */
+const lockedOfSession = (
   environmentId: Uuid<"env">,
   sessionId: Uuid<"sess">,
   direction: StreamDirection,
-): Promise<StreamRow[]> {
-  return tx.query<StreamRow>(sql`
-    SELECT ${COLUMNS} FROM streams t
-    WHERE t.environment_id = ${environmentId} AND t.session_id = ${sessionId} AND t.direction = ${direction}
-    ORDER BY t.environment_id, t.id
-    FOR NO KEY UPDATE`);
-}
+): Sql => sql`
+  SELECT ${COLUMNS} FROM streams t
+  WHERE t.environment_id = ${environmentId} AND t.session_id = ${sessionId} AND t.direction = ${direction}
+  ORDER BY t.environment_id, t.id
+  FOR NO KEY UPDATE`;
+
+/** Locks streams of a session. */
+export const lockSessionStreams = (
+  tx: Tx,
+  ...streams: Parameters<typeof lockedOfSession>
+): Promise<StreamRow[]> => tx.query<StreamRow>(lockedOfSession(...streams));
+
+/** The same for what follows, which nobody waits for. */
+export const holdSessionStreams = (tx: Tx, ...streams: Parameters<typeof lockedOfSession>): Promise<void> =>
+  tx.send(lockedOfSession(...streams));
 
 /** One stream, locked; null when it is not there. */
 export async function lockStream(
