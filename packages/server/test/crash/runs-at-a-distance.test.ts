@@ -1,8 +1,12 @@
-// PostgreSQL is far away: how fast runs follow one another in a limited queue, and go on after a wait, is counted in round trips.
+// PostgreSQL is far away: how fast runs follow one another in a limited queue, and go on or begin with what comes, is counted in round
+// trips.
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
-import { letPass, patience } from "../support/until.ts";
+import { decodeId } from "@keelson/contract";
+import { sql } from "../../src/db/sql.ts";
+import { letPass, patience, until } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
 import type { Answer } from "./support/caller.ts";
 import { startDistantPostgres, type DistantPostgres } from "./support/distant-postgres.ts";
@@ -30,9 +34,10 @@ before(async () => {
   const { api_key: key } = site.credentials;
   const bundle = bundleOf({ echo: "return payload;" });
   const deployment = await createDeployment(site, bundle, [{ id: "echo" }], key, {
+    actors: [{ id: "chat" }],
     queues: [{ name: "single", concurrency_limit: 1 }],
   });
-  await worker.passCheck(["echo"]);
+  await worker.passCheck(["echo"], ["chat"]);
   await promoteWhenReady(site, deployment);
 });
 after(async () => {
@@ -70,12 +75,15 @@ async function report({ fields }: Lease, ...operations: readonly object[]): Prom
 const end = (lease: Lease): Promise<void> =>
   report(lease, { kind: "start" }, { kind: "release", outcome: "succeeded" });
 
+/** All that is ready, and what that makes ready. */
+async function endAll(): Promise<void> {
+  for (let left = await worker.lease(50, "0ms"); left.length > 0; left = await worker.lease(50, "0ms"))
+    for (const lease of left) await end(lease);
+}
+
 describe("a run of a limited queue", () => {
   // What the next test leases is of its own queue.
-  afterEach(async () => {
-    for (let left = await worker.lease(50, "0ms"); left.length > 0; left = await worker.lease(50, "0ms"))
-      for (const lease of left) await end(lease);
-  });
+  afterEach(endAll);
 
   const LIMITED = { "a concurrency key": { concurrency_key: "one" }, "a queue": { queue: "single" } };
   for (const [what, limited] of Object.entries(LIMITED)) {
@@ -116,4 +124,38 @@ test("a token is completed, and the run goes on that waits for it, after at most
   const complete = (): Promise<void> =>
     call(`/v1/tokens/${token}/complete`, { data: 1 }).then(() => undefined);
   await assertRoundTrips(distant, 5, complete, prepare);
+});
+
+describe("input to a session", () => {
+  let session = "";
+  const open = async (): Promise<void> => {
+    ({ id: session } = (await call("/api/sessions", { actor: "chat" })).body);
+  };
+  const send = (): Promise<void> =>
+    call(`/api/sessions/${session}/inputs/input`, { data: 1, idempotency_key: randomUUID() }).then(
+      () => undefined,
+    );
+
+  test("is stored, and the run goes on that waits for it, after at most six", async () => {
+    const park = async (): Promise<void> => {
+      await open();
+      const [run] = await worker.lease(1, "20s");
+      const wait = { position: 1, name: "wait", kind: "input", stream: "input" };
+      await report(run as Lease, { kind: "start" }, { kind: "waits", waits: [wait], parked: true });
+    };
+    await assertRoundTrips(distant, 6, send, park);
+  });
+
+  test("is stored with the turn that it starts after at most fourteen", async () => {
+    const rest = async (): Promise<void> => {
+      await open();
+      await endAll();
+      const id = decodeId("sess", session);
+      await until("the session is idle", 30_000, async () => {
+        const [row] = await site.db.query<{ idle: boolean }>(sql`SELECT idle FROM sessions WHERE id = ${id}`);
+        return row?.idle === true;
+      });
+    };
+    await assertRoundTrips(distant, 14, send, rest);
+  });
 });
