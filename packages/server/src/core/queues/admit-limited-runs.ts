@@ -63,10 +63,10 @@ async function admitBehind(tx: Tx, first: readonly Admission[]): Promise<number>
 /**
  * Repeats what gives a bounded number of slots until it gave fewer.
  *
- * @param last how many it gave last
+ * @param before how many it gave before
  */
-async function untilFew(last: number, admit: () => Promise<number>): Promise<number> {
+async function untilFew(before: number, admit: () => Promise<number>): Promise<number> {
   let admitted = 0;
-  while (last >= MOST_AT_ONCE) admitted += last = await admit();
+  for (let last = before; last >= MOST_AT_ONCE; admitted += last) last = await admit();
   return admitted;
 }
