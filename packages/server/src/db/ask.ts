@@ -1,8 +1,7 @@
 // Sends a statement on a connection, and waits for its answer.
 
 import type pg from "pg";
-import { SILENCE } from "./connection-error.ts";
-import { sever } from "./open-session.ts";
+import { watchOf, type Awaited } from "./answer-watch.ts";
 
 /**
  * Rejects when the answer does not come in time, and ends the connection: what was sent behind it would wait as long.
@@ -12,7 +11,7 @@ import { sever } from "./open-session.ts";
  * (`CheckAssigningFunctionLiteralToProperty`, src/parsing/parser.h). What it closes over is the statement, its rows and its
  * caller: all of that would outlive every scavenge, until the next full collection.
  *
- * @param answerMs how long the answer may take, in milliseconds
+ * @param answerMs how long the answer may take, in milliseconds, once those to what was sent before have come
  */
 export async function ask<Row extends object>(
   client: pg.ClientBase,
@@ -34,12 +33,11 @@ const answerTo = <Row extends object>(
   answerMs: number,
 ): Promise<pg.QueryResult<Row>> =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new Error(SILENCE));
-      sever(client);
-    }, answerMs);
+    const watch = watchOf(client);
+    const awaited: Awaited = { answerMs, reject };
+    watch.sent(awaited);
     client.query<Row>(query, (error: Error | null, result) => {
-      clearTimeout(timer);
+      watch.answered(awaited);
       if (error) reject(error);
       else resolve(result);
     });

@@ -8,7 +8,7 @@ export interface Flight {
    * Sends a statement behind all others. Rejects with the error of the first that failed: what comes after that fails, or is done
    * outside of a transaction, only because of it.
    *
-   * @param answerMs how long its answer may take, in milliseconds
+   * @param answerMs how long its answer may take, in milliseconds, once those before it have come
    * @param isFollowed by another one at once: both leave together.
    */
   send<Row extends object>(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type pg from "pg";
+import pg from "pg";
 import { bytesThatOutliveScavenges } from "../../../contract/test/support/outlives-scavenges.ts";
 import { ask } from "../../src/db/ask.ts";
 import { isSilence } from "../../src/db/connection-error.ts";
@@ -60,5 +60,22 @@ describe("a statement that is asked", () => {
     await assert.rejects(asked, isSilence);
     await assert.rejects(behind, /Connection terminated/);
     await assert.rejects(ask(silent, "SELECT 1", ANSWER_MS), /not queryable/);
+  });
+
+  test("has its time from the answer to what was sent before it", async (context) => {
+    const holder = await openSession({ url: testDatabase.url, applicationName: "keelson test" });
+    const waiter = new pg.Client({ connectionString: testDatabase.url, pipeline: true });
+    await waiter.connect();
+    context.after(() => Promise.all([holder.end(), waiter.end()]));
+    await holder.query("SELECT pg_advisory_lock(1), pg_advisory_lock(2)");
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const first = ask(waiter, "SELECT pg_advisory_xact_lock(1)", ANSWER_MS);
+    const second = ask(waiter, "SELECT pg_advisory_xact_lock(2)", ANSWER_MS);
+    context.mock.timers.tick(ANSWER_MS * 0.6);
+    await holder.query("SELECT pg_advisory_unlock(1)");
+    await first;
+    context.mock.timers.tick(ANSWER_MS * 0.6);
+    await holder.query("SELECT pg_advisory_unlock(2)");
+    assert.equal((await second).rowCount, 1);
   });
 });
