@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CreatedToken, Run, StartBatchResult } from "@keelson/contract";
 import { cpuBetweenMs, readCpuMs } from "../harness/process-tree.ts";
+import { runHttpLoad } from "../harness/http-load.ts";
 import { machineNowMs, percentile } from "../harness/statistics.ts";
 import { waitFor, waitForEnd, waitForSucceeded, type Api } from "../ours/api.ts";
 import type { Keelson } from "../ours/keelson.ts";
@@ -52,8 +53,8 @@ export async function measureWaits(
   const idleCpu = (100 * idleMs) / (performance.now() - idleFrom);
 
   const wokenP99 = await wake(api, runs.slice(0, samples), others.slice(0, samples));
-  const rest = [...others.slice(samples), ...first];
-  const { completed, startedP99 } = await completeAll(api, rest, samples + rest.length);
+  const rest = [...first, ...others.slice(samples)];
+  const { completed, startedP99 } = await completeAll(keelson, rest, samples + rest.length);
   return { reached, idleCpu, wokenP99, completed, startedP99 };
 }
 
@@ -98,7 +99,7 @@ async function wake(api: Api, runs: readonly string[], tokens: readonly string[]
 
 /** All at once, with a fresh start ten times a second until the last of them has gone on. */
 async function completeAll(
-  api: Api,
+  { api, apiKey, port }: Keelson,
   tokens: readonly string[],
   expected: number,
 ): Promise<{ completed: number; startedP99: number }> {
@@ -111,12 +112,14 @@ async function completeAll(
       await sleep(100);
     }
   })();
-  const from = performance.now();
-  const waiting = [...tokens];
-  await byCallers(tokens.length, async () => {
-    await complete(api, waiting.pop() as string);
+  const { perSecond: completed } = await runHttpLoad({
+    port,
+    path: tokens.map((token) => `/v1/tokens/${token}/complete`),
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({ data: null }),
+    connections: CALLERS,
+    durationMs: LIMIT_MS,
   });
-  const completed = (tokens.length * 1_000) / (performance.now() - from);
   await waitForSucceeded(api, expected, LIMIT_MS);
   progress.isOver = true;
   await starting;

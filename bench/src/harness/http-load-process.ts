@@ -15,30 +15,33 @@ import type { HttpLoad, HttpLoadResult } from "./http-load.ts";
 answerMessages<HttpLoad>((load) => run(load));
 
 function run(load: HttpLoad): Promise<HttpLoadResult> {
-  const request = requestBytes(load);
+  const requestAt = requestsOf(load);
   const tally = createTally();
   const { promise, resolve, reject } = Promise.withResolvers<HttpLoadResult>();
   const startedAt = performance.now();
   const endsAt = startedAt + load.durationMs;
   let requests = 0;
   let open = load.connections;
-  /** When the next request is due, or null when there is no more. */
-  const nextDue = (): number | null => {
+  let answeredAt = startedAt;
+  const next = (): DueRequest | null => {
+    const bytes = requestAt(requests);
     const due =
       load.ratePerSecond === undefined
         ? performance.now()
         : startedAt + (requests * 1000) / load.ratePerSecond;
     requests += 1;
-    return due < endsAt ? due : null;
+    return bytes !== undefined && due < endsAt ? { bytes, due } : null;
   };
   const sockets = Array.from({ length: load.connections }, () =>
-    openConnection(load.port, request, nextDue, (status, latencyMs) =>
-      tally.add(status, latencyMs, performance.now() <= endsAt),
-    )
+    openConnection(load.port, next, (status, latencyMs) => {
+      answeredAt = performance.now();
+      tally.add(status, latencyMs, answeredAt <= endsAt);
+    })
       .on("error", reject)
       .on("close", () => {
         open -= 1;
-        if (open === 0) resolve(tally.summary(load.durationMs));
+        const windowMs = typeof load.path === "string" ? load.durationMs : answeredAt - startedAt;
+        if (open === 0) resolve(tally.summary(windowMs));
       }),
   );
   const deadline = setTimeout(
@@ -51,11 +54,13 @@ function run(load: HttpLoad): Promise<HttpLoadResult> {
   });
 }
 
+/** `due` is a time of `performance.now()`. */
+type DueRequest = { bytes: Buffer; due: number };
+
 /** A connection that sends a request whenever one is due and none is under way, and ends when there is no more. */
 function openConnection(
   port: number,
-  request: Buffer,
-  nextDue: () => number | null,
+  next: () => DueRequest | null,
   onAnswer: (status: number, latencyMs: number) => void,
 ): Socket {
   const socket = connect(port, "127.0.0.1");
@@ -64,13 +69,14 @@ function openConnection(
   let from = 0;
   let isAwaiting = false;
   const send = (): void => {
-    const due = nextDue();
-    if (due === null) return void socket.end();
+    const request = next();
+    if (request === null) return void socket.end();
+    const { bytes, due } = request;
     from = due;
     isAwaiting = true;
     const waitMs = due - performance.now();
-    if (waitMs <= 0) socket.write(request);
-    else setTimeout(() => socket.write(request), waitMs);
+    if (waitMs <= 0) socket.write(bytes);
+    else setTimeout(() => socket.write(bytes), waitMs);
   };
   socket.on("connect", send);
   socket.on("data", (data: Buffer) => {
@@ -97,9 +103,9 @@ function createTally() {
       acknowledged += 1;
       if (isInWindow) latencies.push(latencyMs);
     },
-    summary: (durationMs: number): HttpLoadResult => ({
+    summary: (windowMs: number): HttpLoadResult => ({
       acknowledged,
-      perSecond: (latencies.length * 1000) / durationMs,
+      perSecond: (latencies.length * 1000) / windowMs,
       statuses,
       p50Ms: percentile(latencies, 0.5),
       p99Ms: percentile(latencies, 0.99),
@@ -108,7 +114,15 @@ function createTally() {
   };
 }
 
-function requestBytes(load: HttpLoad): Buffer {
+/** The bytes of the n-th request, as far as there are any. */
+function requestsOf(load: HttpLoad): (index: number) => Buffer | undefined {
+  const { path } = load;
+  const paths = typeof path === "string" ? [path] : path;
+  const prepared = paths.map((path) => requestBytes(load, path));
+  return typeof path === "string" ? () => prepared[0] : (index) => prepared[index];
+}
+
+function requestBytes(load: HttpLoad, path: string): Buffer {
   const headers = {
     host: "127.0.0.1",
     "content-type": "application/json",
@@ -116,7 +130,7 @@ function requestBytes(load: HttpLoad): Buffer {
     ...load.headers,
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${load.path} HTTP/1.1\r\n${head.join("")}\r\n${load.body}`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${head.join("")}\r\n${load.body}`);
 }
 
 /** Takes the bytes of one connection; returns the status when an answer is complete, null while it is not. */

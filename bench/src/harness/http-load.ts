@@ -1,12 +1,14 @@
 import { startChild } from "./child.ts";
 
-/** One POST sent over and over. */
+/** One POST sent over and over, or to each of several paths once. */
 export type HttpLoad = {
   port: number;
-  path: string;
+  /** Where each request goes; of several paths each has one, in this order. */
+  path: string | readonly string[];
   headers: Record<string, string>;
   body: string;
   connections: number;
+  /** Of several paths: the longest that all of them may take. */
   durationMs: number;
   /** Offered load over all connections; absent: as fast as answers come. */
   ratePerSecond?: number;
@@ -16,7 +18,7 @@ export type HttpLoad = {
 export type HttpLoadResult = {
   /** Every 2xx answer, also those that came after the window: as many rows must exist. */
   acknowledged: number;
-  /** 2xx answers inside the window, a second. */
+  /** 2xx answers inside the window, a second. The window of several paths ends with the last answer. */
   perSecond: number;
   statuses: Record<string, number>;
   p50Ms: number;
@@ -31,7 +33,9 @@ export async function runHttpLoad(load: HttpLoad): Promise<HttpLoadResult> {
     const result = await child.ask<HttpLoadResult>(load, load.durationMs + 30_000);
     const refused = Object.entries(result.statuses).filter(([status]) => !status.startsWith("2"));
     if (refused.length > 0)
-      throw new Error(`POST ${load.path} was refused under load: ${JSON.stringify(result.statuses)}`);
+      throw new Error(
+        `POST ${[load.path].flat()[0]} was refused under load: ${JSON.stringify(result.statuses)}`,
+      );
     return result;
   } finally {
     await child.stop();
