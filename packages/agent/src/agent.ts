@@ -20,6 +20,7 @@ import type { AgentNumbers } from "./metrics/agent-counts.ts";
 import { LeaseLoop } from "./executions/lease-loop.ts";
 import { startRenewalLoop } from "./executions/renewal-loop.ts";
 import type { ExecutionContext } from "./executions/execution-context.ts";
+import { ParkedRuns } from "./executions/parked-runs.ts";
 import { RunningExecution } from "./executions/running-execution.ts";
 import { WaitingLine } from "./executions/waiting-line.ts";
 import { pause } from "./pause.ts";
@@ -27,6 +28,7 @@ import { retryCalls } from "./protocol/retry-calls.ts";
 import { ServiceError } from "./protocol/service-error.ts";
 import { Reporter } from "./reporter/reporter.ts";
 import { HostPool } from "./task-hosts/host-pool.ts";
+import type { TaskHost } from "./task-hosts/task-host.ts";
 
 /** Reports that are not answered any more hold no new work: past this many operations nothing is leased. */
 const BACKLOG_OPERATIONS = 5_000;
@@ -43,8 +45,8 @@ export class Agent {
   readonly #stopped = new AbortController();
   readonly #leases = new TransientMap<string, RunningExecution>();
   readonly #running = new TransientMap<string, RunningExecution>();
-  /** Those of them that only wait and need no slot, the longest parked first. */
-  readonly #parked = new TransientMap<string, RunningExecution>();
+  /** Those of them that only wait and need no slot. */
+  readonly #parked: ParkedRuns<TaskHost>;
   /** By the id of the check. */
   readonly #checking = new Map<string, Promise<void>>();
   readonly #hosts: HostPool;
@@ -94,6 +96,7 @@ export class Agent {
       monotonic: () => clock.monotonic(),
       logger,
     });
+    this.#parked = new ParkedRuns(capacity, (host) => this.#hosts.demandFor(host));
     this.#reporter = new Reporter({
       send: (body) => client.post<ReportResponse>("executions/report", body, { signal }),
       timestamp: () => this.#context.timestamp(),
@@ -118,7 +121,7 @@ export class Agent {
       logger,
       stopGraceMs: options.stopGraceMs,
       maxLogBytes: options.maxLogBytes,
-      onParked: (execution) => this.#onParked(execution),
+      onParked: (execution, host) => this.#onParked(execution, host),
       onUnparked: ({ channel }) => this.#parked.delete(channel.leaseId),
       onEnded: (execution) => this.#onEnded(execution),
       onClosed: (execution) => this.#onClosed(execution),
@@ -190,7 +193,7 @@ export class Agent {
     const stopped = this.#loop.drain(told);
     this.#hosts.beginNoMore();
     for (const execution of this.#running.values()) execution.drainUnlessBegun();
-    for (const execution of this.#parked.values()) execution.suspend();
+    this.#parked.keepNone();
     this.#startWaiting();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
     const saying = setInterval(() => this.#sayWhatIsLeft(), LEFT_SAID_MS);
@@ -321,11 +324,9 @@ export class Agent {
     }
   }
 
-  /** Its slot is free. What waits in memory is bounded, and nothing waits in an agent that goes away. */
-  #onParked(execution: RunningExecution): void {
-    this.#parked.set(execution.channel.leaseId, execution);
-    const excess = this.#draining ? this.#parked.size : this.#parked.size - this.#options.capacity;
-    for (const parked of [...this.#parked.values()].slice(0, Math.max(0, excess))) parked.suspend();
+  /** Its slot is free. */
+  #onParked(execution: RunningExecution, host: TaskHost): void {
+    this.#parked.add({ leaseId: execution.channel.leaseId, host, suspend: () => execution.suspend() });
     this.#startWaiting();
     this.#loop.wake();
   }

@@ -97,6 +97,31 @@ test("a process has ended its runs when the last one is taken back, and takes ot
   );
 });
 
+test("a run that waits behind another one is counted as waiting for its process", async (t) => {
+  const { hosts, processes, begin, run, sign, hasBegun } = await startScene(t, 2);
+  const demands = (): number[] => processes.map((host) => hosts.demandFor(host));
+  const [first, second, third] = [run({ blocksUntil: sign("go") }), run(), run({ blocksUntil: sign("go") })];
+  const fourth = run();
+  await begin(first);
+  await until("the first run to block", 60_000, async () => hasBegun(first));
+  assert.deepEqual(demands(), [0, 0]);
+  const { host } = await first.place;
+  const begins = begin(second);
+  assert.deepEqual(demands(), host === processes[0] ? [1, 0] : [0, 1]);
+  host.takeBack();
+  await begins;
+  await assertResult(second);
+  await begin(third);
+  await until("the third run to block", 60_000, async () => hasBegun(third));
+  assert.deepEqual(demands(), [0, 0]);
+  const last = begin(fourth);
+  (await third.place).host.takeBack();
+  assert.deepEqual(demands(), [1, 1]);
+  writeFileSync(sign("go"), "");
+  await Promise.all([assertResult(first), assertResult(third), last]);
+  await assertResult(fourth);
+});
+
 test("when nothing is to begin any more, what comes back from a process waits until it is withdrawn", async (t) => {
   const { hosts, begin, run, sign, hasBegun } = await startScene(t, 2);
   const [first, second, third] = [run({ blocksUntil: sign("go") }), run(), run()];

@@ -1,6 +1,7 @@
 import type { Logger } from "../log.ts";
 import type { Reporter } from "../reporter/reporter.ts";
 import type { HostPool } from "../task-hosts/host-pool.ts";
+import type { TaskHost } from "../task-hosts/task-host.ts";
 import type { HostMeans } from "./complete-host-spec.ts";
 import type { WorkspaceAccess } from "./run-workspace.ts";
 import type { RunningExecution } from "./running-execution.ts";
@@ -19,7 +20,7 @@ export type ExecutionContext = HostMeans & {
   stopGraceMs: number;
   maxLogBytes: number;
   /** It only waits and needs no slot. */
-  onParked(execution: RunningExecution): void;
+  onParked(execution: RunningExecution, host: TaskHost): void;
   /** It goes on. */
   onUnparked(execution: RunningExecution): void;
   /** The process is free for another run. */

@@ -84,7 +84,7 @@ export class RunningExecution {
       parkAfterMs: parseDuration(execution.park_after) ?? 0,
       onParked: () => {
         this.#deadline.pause();
-        context.onParked(this);
+        if (this.#run !== null) context.onParked(this, this.#run.host);
       },
       onUnparked: () => {
         this.#deadline.run();

@@ -150,6 +150,13 @@ export class ExclusiveHosts {
     else this.#serve(line);
   }
 
+  /** How many runs wait for it, or for any of its key, while the machine has no time to spare for one more. */
+  demandFor({ key, load }: TaskHost): number {
+    const line = this.#lines.get(key);
+    if (line === undefined || this.#options.hasSpareCpu()) return 0;
+    return line.waiters.length + Math.max(0, load - 1);
+  }
+
   /** Adds a host that was started elsewhere and is lent. */
   adopt(host: TaskHost): void {
     this.#lineOf(host.spec).usable.add(host);

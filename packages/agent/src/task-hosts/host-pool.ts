@@ -89,6 +89,11 @@ export class HostPool {
     this.#exclusive.beginNoMore();
   }
 
+  /** How many runs wait for this process, or for one like it, while the machine has no time to spare for one more. */
+  demandFor(host: TaskHost): number {
+    return this.#exclusive.demandFor(host);
+  }
+
   /** A run that was begun in this host has ended. */
   release(host: TaskHost): void {
     host.giveBack();
