@@ -251,7 +251,7 @@ async function serve(
     listensAt(url);
     if (config.publicUrl === null && !LOOPBACK.test(config.host)) log.warn(NO_PUBLIC_URL);
     const publicUrl = context.publicUrl();
-    const credentials = await firstCredentials(config, context, publicUrl, options.firstProject);
+    const credentials = await firstCredentials(config, context, log, publicUrl, options.firstProject);
     context.readiness.open();
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -286,12 +286,14 @@ function reachableHost(host: string): string {
 function firstCredentials(
   { credentials, dataDir }: Config,
   { db, newUuid, makeCredential, clock }: ServerContext,
+  log: Logger,
   publicUrl: string,
   name: string | undefined,
 ): ReturnType<typeof ensureCredentials> {
   const project = name === undefined ? DEFAULT_PROJECT : { name, slug: slugOf(name) ?? DEFAULT_PROJECT.slug };
   if (credentials !== null)
     return ensureGivenCredentials(db, credentials, publicUrl, project, newUuid, clock());
-  const context = { newUuid, makeCredential, now: clock() };
+  const warn = (news: string): void => log.warn(news);
+  const context = { newUuid, makeCredential, warn, now: clock() };
   return ensureCredentials(db, join(dataDir, "credentials.json"), publicUrl, project, context);
 }

@@ -38,6 +38,11 @@ export const makeBootstrapCredentials = (make: MakeCredential): BootstrapCredent
   enrollmentToken: make(KINDS.enrollment_token).text,
 });
 
+/** The field of another enrollment token. */
+export const makeEnrollmentToken = (make: MakeCredential): Pick<BootstrapFields, "enrollment_token"> => ({
+  enrollment_token: make(KINDS.enrollment_token).text,
+});
+
 /** Credentials that an operator made before the first start; the name of the first field that is none otherwise. */
 export function parseBootstrapCredentials(text: string): BootstrapCredentials | { wrong: string } {
   let fields: Partial<Record<string, unknown>>;

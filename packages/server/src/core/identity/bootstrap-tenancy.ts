@@ -7,6 +7,7 @@ import {
   findFirstTenancy,
   findRevocation,
   insertBootstrapCredentials,
+  insertEnrollmentToken,
   insertTenancy,
   lockBootstrap,
   type FirstProject,
@@ -20,17 +21,21 @@ const DAY_MS = 86_400_000;
 /** The login link's session; a new one is made whenever the credentials file is. */
 const USER_SESSION_MS = 30 * DAY_MS;
 
-/** Finds the first organization's development environment, or makes organization, project, environments and owner. */
-export async function ensureTenancy(tx: Tx, newUuid: NewUuid, project: FirstProject): Promise<Tenancy> {
+/** Finds the first organization's first environment, or makes organization, project, environments and owner. */
+export async function ensureTenancy(
+  tx: Tx,
+  newUuid: NewUuid,
+  project: FirstProject,
+): Promise<Tenancy & { isNew: boolean }> {
   await lockBootstrap(tx);
   const found = await findFirstTenancy(tx);
-  if (found !== null) return found;
+  if (found !== null) return { ...found, isNew: false };
   const organizationId = newUuid<"org">();
   const tenancy = { projectId: newUuid<"proj">(), environmentId: newUuid<"env">() };
   const productionId = newUuid<"env">();
   const made = { ...tenancy, workerGroupId: newUuid<"wgrp">(), userId: newUuid<"user">() };
   await insertTenancy(tx, made, { organizationId, productionId }, project);
-  return made;
+  return { ...made, isNew: true };
 }
 
 /** Makes the credentials valid, those of an operator for the whole installation, the API key in the first environment. */
@@ -50,6 +55,14 @@ export async function storeBootstrapCredentials(
     enrollmentToken: { digest: digestOf(enrollmentToken), id: newUuid() },
   });
 }
+
+/** Makes another enrollment token valid; the other credentials stay as they are. */
+export const storeEnrollmentToken = (
+  tx: Tx,
+  tenancy: Tenancy,
+  enrollmentToken: string,
+  newUuid: NewUuid,
+): Promise<void> => insertEnrollmentToken(tx, tenancy, { digest: digestOf(enrollmentToken), id: newUuid() });
 
 const digestOf = (credential: string): Buffer => hash("sha256", credential, "buffer");
 

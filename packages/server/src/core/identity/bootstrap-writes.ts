@@ -22,15 +22,18 @@ export async function lockBootstrap(tx: Tx): Promise<void> {
   await tx.query(sql`SELECT pg_advisory_xact_lock(${BOOTSTRAP_LOCK})`);
 }
 
-/** The development environment that was there first, with an owner of its organization. */
+/**
+ * The environment that the first start made, whatever it is called by now, with an owner of its organization. Ids are in the order in which
+ * they were made, and no organization, project or environment is ever deleted.
+ */
 export async function findFirstTenancy(tx: Tx): Promise<Tenancy | null> {
   const [found] = await tx.query<Tenancy>(sql`
     SELECT p.id AS project_id, v.id AS environment_id, v.worker_group_id, m.user_id
-    FROM environments v
-    JOIN projects p ON p.id = v.project_id
-    JOIN members m ON m.organization_id = p.organization_id AND m.role = 'owner'
-    WHERE v.slug = 'development'
-    ORDER BY v.created_at, v.id LIMIT 1`);
+    FROM (SELECT id FROM organizations ORDER BY id LIMIT 1) o
+    JOIN projects p ON p.organization_id = o.id
+    JOIN environments v ON v.project_id = p.id
+    JOIN members m ON m.organization_id = o.id AND m.role = 'owner'
+    ORDER BY p.id, v.id, m.created_at, m.user_id LIMIT 1`);
   return found ?? null;
 }
 
@@ -88,6 +91,17 @@ export async function insertBootstrapCredentials(
     )
     INSERT INTO enrollment_tokens (digest, id, worker_group_id, name)
     VALUES (${enrollmentToken.digest}, ${enrollmentToken.id}, ${workerGroupId}, 'First start')`);
+}
+
+/** Another enrollment token, in the place of one that was revoked. */
+export async function insertEnrollmentToken(
+  tx: Tx,
+  { workerGroupId }: Tenancy,
+  { digest, id }: CredentialDigests["enrollmentToken"],
+): Promise<void> {
+  await tx.query(sql`
+    INSERT INTO enrollment_tokens (digest, id, worker_group_id, name)
+    VALUES (${digest}, ${id}, ${workerGroupId}, 'Start after the one before was revoked')`);
 }
 
 /** Whether an enrollment token was revoked; null when there is none with this digest. */

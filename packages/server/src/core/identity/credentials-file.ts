@@ -6,6 +6,7 @@ import type { NewUuid } from "../../uuid.ts";
 import type { MakeCredential } from "../credentials/make-credential.ts";
 import {
   makeBootstrapCredentials,
+  makeEnrollmentToken,
   toBootstrapFields,
   type BootstrapCredentials,
   type BootstrapFields,
@@ -15,6 +16,7 @@ import {
   type FirstProject,
   findEnrollment,
   storeBootstrapCredentials,
+  storeEnrollmentToken,
   type Tenancy,
 } from "./bootstrap-tenancy.ts";
 
@@ -46,29 +48,49 @@ const toCredentials = (url: string, tenancy: Tenancy, fields: BootstrapFields): 
   ...fields,
 });
 
+type CredentialsContext = {
+  newUuid: NewUuid;
+  makeCredential: MakeCredential;
+  warn: (news: string) => void;
+  now: number;
+};
+
 /**
  * Makes the first tenancy when the database is empty, and keeps the credentials file in step with it: a file that was
- * lost, or that belongs to another database, is written anew with new credentials.
+ * lost, or that belongs to another database, is written anew with new credentials. In the place of an enrollment token that was revoked
+ * comes a new one, for the agent of this machine; what else was revoked stays revoked.
  */
 export async function ensureCredentials(
   db: Database,
   path: string,
   url: string,
   firstProject: FirstProject,
-  { newUuid, makeCredential, now }: { newUuid: NewUuid; makeCredential: MakeCredential; now: number },
+  { newUuid, makeCredential, warn, now }: CredentialsContext,
 ): Promise<Credentials> {
   const present = await readCredentials(path);
-  const credentials = await db.transaction(async (tx) => {
-    const tenancy = await ensureTenancy(tx, newUuid, firstProject);
-    if (present !== null && (await findEnrollment(tx, present.enrollment_token)) === "valid")
-      return { ...present, url };
+  const { credentials, news } = await db.transaction(async (tx) => {
+    const { isNew, ...tenancy } = await ensureTenancy(tx, newUuid, firstProject);
+    const enrollment = present === null ? "absent" : await findEnrollment(tx, present.enrollment_token);
+    if (present !== null && enrollment === "valid") return { credentials: { ...present, url }, news: null };
+    if (present !== null && enrollment === "revoked") {
+      const fields = makeEnrollmentToken(makeCredential);
+      await storeEnrollmentToken(tx, tenancy, fields.enrollment_token, newUuid);
+      return { credentials: { ...present, ...fields, url }, news: NEW_TOKEN };
+    }
     const made = makeBootstrapCredentials(makeCredential);
     await storeBootstrapCredentials(tx, tenancy, made, newUuid, now);
-    return toCredentials(url, tenancy, toBootstrapFields(made));
+    const all = toCredentials(url, tenancy, toBootstrapFields(made));
+    return { credentials: all, news: isNew ? null : NEW_SET };
   });
   if (JSON.stringify(credentials) !== JSON.stringify(present)) await writeCredentials(path, credentials);
+  if (news !== null) warn(`${path}: ${news}`);
   return credentials;
 }
+
+const NEW_TOKEN =
+  "its enrollment token was revoked, so another one was made; the other credentials stay as they are";
+const NEW_SET =
+  "it had no credentials of this installation, so a new set was made, for an owner, an operator and an agent";
 
 /**
  * The same for credentials that the operator made: stored the first time any server sees them, so that one that was
