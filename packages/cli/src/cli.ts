@@ -5,7 +5,7 @@ import { resolveAdmin } from "./admin-credentials.ts";
 import { chosenPlace, type ChosenPlace } from "./chosen-place.ts";
 import type { Environment } from "./config.ts";
 import { findPlaceIds } from "./find-place.ts";
-import { resolveAccess } from "./resolve-access.ts";
+import { givenKey, resolveAccess } from "./resolve-access.ts";
 import { createWireJson, type WireJson } from "./wire-json.ts";
 import { createSessionFetch, type PlaceIds } from "./session-fetch.ts";
 import { resolveUser, type UserCredentials } from "./user-credentials.ts";
@@ -39,6 +39,8 @@ export type Cli = {
   client: (options?: Pick<ClientOptions, "maxRetries">) => Promise<Client>;
   /** The signed-in user's client: KEELSON_USER_TOKEN, the project's, or that of `keelson login`. */
   user: () => UserClient;
+  /** The client of the API key that the command line or KEELSON_API_KEY gives; null without one. */
+  ofGivenKey: () => { client: Client; url: string } | null;
   /** The project and environment that the command line, the settings and the profile name. */
   place: () => ChosenPlace;
   /** An administrator's client: KEELSON_ADMIN_KEY, the project's key, or the user of `keelson login`. */
@@ -99,6 +101,11 @@ export function createCli(program: Command, host: Host): Cli {
       return new Client({ ...common, ...further, url, apiKey, fetch: createSessionFetch(url, place) });
     },
     user,
+    ofGivenKey: () => {
+      if (givenKey(options(), host.env) === null) return null;
+      const access = resolveAccess(options(), host.env, host.cwd);
+      return access.kind === "key" ? { client: clientOf(access.url, access.apiKey), url: access.url } : null;
+    },
     place: () => chosenPlace(options(), host.env),
     admin: () => {
       const credentials = resolveAdmin(options(), host.env, host.cwd);

@@ -18,6 +18,10 @@ function refuse(url: string | null): never {
   );
 }
 
+/** The API key that the command line or the environment gives. */
+export const givenKey = ({ apiKey }: AccessFlags, env: Environment): string | null =>
+  apiKey ?? (env["KEELSON_API_KEY"] || null);
+
 /**
  * An API key that is given (--api-key, KEELSON_API_KEY) wins. Without one the key of the project's `.keelson` is used, unless
  * an environment is chosen; then, and without such a file, the person's session. A credential is used only for its own
@@ -25,7 +29,7 @@ function refuse(url: string | null): never {
  */
 export function resolveAccess(flags: AccessFlags, env: Environment, cwd: string): Access {
   const chosen = chosenPlace(flags, env);
-  const key = flags.apiKey ?? (env["KEELSON_API_KEY"] || null);
+  const key = givenKey(flags, env);
   const file = findCredentialsFile(env, cwd);
   const ofServer = file !== null && (chosen.url === null || sameServer(chosen.url, file.url)) ? file : null;
   if (key !== null) {

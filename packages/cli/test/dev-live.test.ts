@@ -1,5 +1,6 @@
 // What `keelson dev` shows while a person works: their runs as they happen, and whether the last save is deployed.
 
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
@@ -7,8 +8,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { startAgent, type RunningAgent } from "@keelson/agent";
-import { Client } from "@keelson/sdk";
+import { Client, type Run } from "@keelson/sdk";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { createFolder, environmentOf } from "./support.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
@@ -18,7 +20,7 @@ const MODULES = resolve(import.meta.dirname, "../../../node_modules");
 
 const SHOWN_MS = 20_000;
 
-const TASKS = `import { step, task } from "@keelson/sdk";
+const TASKS = `import { step, task, wait } from "@keelson/sdk";
 export const flaky = task({
   id: "flaky",
   retry: { maxAttempts: 2, initialDelay: "10ms" },
@@ -28,6 +30,7 @@ export const flaky = task({
     if (ctx.attempt.number === 1) throw new Error("first try");
   },
 });
+export const sleeper = task({ id: "sleeper", run: () => wait.for("1d") });
 export const broken = task({
   id: "broken",
   retry: { maxAttempts: 1 },
@@ -61,7 +64,7 @@ suite("keelson dev", () => {
     await removeTestFolder(dataDir);
   });
 
-  async function startDev(...args: string[]) {
+  async function startDev(args: readonly string[] = [], url = server.url) {
     const folder = await createFolder();
     const file = join(folder.path, "src/tasks/a.ts");
     await symlink(MODULES, join(folder.path, "node_modules"));
@@ -69,7 +72,7 @@ suite("keelson dev", () => {
     await writeFile(file, TASKS);
     const child = spawn(process.execPath, [...programArguments("cli/src/main.ts"), "dev", ...args], {
       cwd: folder.path,
-      env: { ...bareEnvironment(), HOME: folder.path, ...environmentOf(server) },
+      env: { ...bareEnvironment(), HOME: folder.path, ...environmentOf(server), KEELSON_URL: url },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const closed = once(child, "close");
@@ -123,7 +126,7 @@ suite("keelson dev", () => {
     const broken = await client.tasks.start("broken");
     await dev.shows(
       new RegExp(
-        `broken ${broken.id.slice(-4)}  failed after .*: no such luck\n +at src/tasks/a.ts:15:\\d+\n`,
+        `broken ${broken.id.slice(-4)}  failed after .*: no such luck\n +at src/tasks/a.ts:16:\\d+\n`,
       ),
     );
   });
@@ -132,7 +135,7 @@ suite("keelson dev", () => {
     "says that a repaired save is deployed, also when it is what was there before",
     { timeout: 90_000 },
     async () => {
-      await using dev = await startDev("--no-runs");
+      await using dev = await startDev(["--no-runs"]);
       await dev.shows(/is current/);
       await writeFile(dev.file, "const = 1");
       await dev.shows(/✗ The code cannot be bundled/);
@@ -142,6 +145,46 @@ suite("keelson dev", () => {
       await dev.shows(/at load/);
       await writeFile(dev.file, `${TASKS}\nexport const more = task({ id: "more", run: () => 1 });`);
       await dev.shows(/is current \(\+more\)[^]*✓ Repaired: \d{8}\.\d+ is deployed\n/);
+    },
+  );
+
+  test(
+    "shows runs beside any number of others that only wait, and those again when they go on",
+    { timeout: 90_000 },
+    async () => {
+      await using dev = await startDev();
+      await dev.shows(/is current/);
+      const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
+      const ids: string[] = [];
+      const nameOf = (id: string): string => `sleeper ${id.slice(-4)}`;
+      for (let half = 0; half < 2; half += 1) {
+        const items = Array.from({ length: 6 }, () => ({ task: "sleeper", payload: null }));
+        const started = (await client.tasks.startBatch(items)).map(({ run }) => (run as Run).id);
+        for (const id of started) await dev.shows(new RegExp(`${nameOf(id)}  waiting\n`));
+        ids.push(...started);
+      }
+      const broken = await client.tasks.start("broken");
+      await dev.shows(new RegExp(`broken ${broken.id.slice(-4)}  failed after `));
+      assert.doesNotMatch(dev.said(), /not shown/);
+      for (const id of ids) await client.runs.cancel(id);
+      for (const id of ids) await dev.shows(new RegExp(`${nameOf(id)}  cancelled\n`));
+      for (const id of ids) assert.equal(dev.said().split(`${nameOf(id)}  started\n`).length, 2, id);
+    },
+  );
+
+  test(
+    "deploys a save that was made while the server was away when it is there again",
+    { timeout: 90_000 },
+    async () => {
+      let isAway = false;
+      await using proxy = await startFaultProxy(server.url, () => (isAway ? "cut before" : "pass"));
+      await using dev = await startDev(["--no-runs"], proxy.url);
+      await dev.shows(/is current/);
+      isAway = true;
+      await writeFile(dev.file, `${TASKS}\nexport const late = task({ id: "late", run: () => 1 });`);
+      await dev.shows(/✗ [^\n]*; this save is deployed when the server is there\n/);
+      isAway = false;
+      await dev.shows(/is current \(\+late\)[^]*✓ Repaired: \d{8}\.\d+ is deployed\n/);
     },
   );
 });

@@ -151,6 +151,19 @@ suite("a person who is signed in", () => {
     assert.doesNotMatch(await says("profile", "list"), /live/);
   });
 
+  test("is shown the key that is given in its place, which is what commands then use", async () => {
+    const { url, credentials } = scene.server;
+    const env = { HOME: home.path, KEELSON_URL: url, KEELSON_API_KEY: credentials.api_key };
+    const { code, stdout, stderr } = await keelson(["whoami"], { cwd: home.path, env });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /api key +First start \(key_\w+\)/);
+    assert.match(stdout, new RegExp(`environment +${credentials.environment_id}`));
+    assert.doesNotMatch(stdout, /owner@localhost/);
+    const bogus = credentials.api_key.replace(/.{4}$/, "aaaa");
+    const refused = await keelson(["whoami", "--api-key", bogus], { cwd: home.path, env });
+    assert.equal(refused.code, 3, refused.stderr);
+  });
+
   test("is told that a key belongs to one environment", async () => {
     const { code, stderr } = await keelson(["run", "list", "--environment", "production"], {
       env: { KEELSON_URL: scene.server.url, KEELSON_API_KEY: scene.server.credentials.api_key },

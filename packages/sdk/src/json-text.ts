@@ -3,7 +3,7 @@ import { UsageError } from "./keelson-error.ts";
 
 /**
  * Of all texts, `JSON.stringify` writes only these with a value in them that it has changed or that cannot be stored: null
- * for a number that is not finite, an empty object for a collection, an escape for NUL and for half of a surrogate pair.
+ * for a number that is not finite, an empty object for a collection, a promise or an error, an escape for NUL and for half of a surrogate pair.
  */
 const DOUBTFUL = /null|\{\}|\\u(?:0000|d[89a-f])/;
 
@@ -12,7 +12,7 @@ export class NotJsonError extends UsageError {}
 
 /**
  * The JSON text of a value, as `JSON.stringify` writes it; undefined when there is none. It is I-JSON (RFC 7493), and has
- * what the value has: a number that is not finite, a Map, a Set, NUL and half of a surrogate pair are refused like a cycle.
+ * what the value has: a number that is not finite, a Map, a Set, a Promise, an Error without properties, NUL and half of a surrogate pair are refused like a cycle.
  * Most values are written once and looked at no further.
  *
  * Throws a NotJsonError that says what is not JSON, where, and what to do. `root` names the value in that place.
@@ -116,6 +116,8 @@ function describeOdd(value: unknown, holder: Holder, key: string): Finding | nul
       if (value instanceof Map)
         return { what: "a Map", advice: "use Object.fromEntries(map) or [...map] instead" };
       if (value instanceof Set) return { what: "a Set", advice: "use [...set] instead" };
+      if (value instanceof Promise) return { what: "a Promise", advice: "await it" };
+      if (value instanceof Error) return { what: "an Error", advice: "use its message instead" };
       // The value is what `toJSON` made of it.
       return value === null && holder[key] instanceof Date
         ? { what: "an invalid Date", advice: "use null or a text instead" }

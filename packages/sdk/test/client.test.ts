@@ -133,6 +133,15 @@ suite("a request", () => {
     const startAt = new Date(Date.now() + 3_600_000);
     assert.equal((await connect().tasks.start("a", 1, { startAt })).startAt, startAt.toISOString());
     await assert.rejects(connect().tasks.start("a", 1, { delay: "soon" as never }), UsageError);
+    const never = new Date("never");
+    await assert.rejects(
+      connect().tasks.start("a", 1, { startAt: never }),
+      /UsageError: startAt is an invalid Date/,
+    );
+    await assert.rejects(
+      async () => connect().runs.list({ createdAfter: never }).page(),
+      /UsageError: createdAfter is/,
+    );
   });
 
   test("for a list is repeated page by page, with its filters on every page", async () => {

@@ -25,6 +25,8 @@ const ODD: [unknown, RegExp][] = [
   [{ at: new Date(Number.NaN) }, /an invalid Date at [\w.]+\.at/],
   [{ byId: new Map([[1, 2]]) }, /a Map at [\w.]+\.byId; .*Object\.fromEntries/],
   [{ ids: new Set([1]) }, /a Set at [\w.]+\.ids; .*\[\.\.\.set\]/],
+  [{ user: Promise.resolve(1) }, /a Promise at [\w.]+\.user; await it/],
+  [{ status: "rejected", reason: new Error("boom") }, /an Error at [\w.]+\.reason; .*message/],
   [{ text: `cut ${HALF}` }, /half of a surrogate pair at [\w.]+\.text/],
   [{ text: "a\0b" }, /NUL at [\w.]+\.text/],
   [{ in: { [`k${HALF}`]: 1 } }, /half of a surrogate pair in a key at [\w.]+\.in\./],

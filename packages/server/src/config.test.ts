@@ -49,6 +49,23 @@ describe("the tag of a cell", () => {
   });
 });
 
+describe("the public URL", () => {
+  test("is a host name, without a slash at its end", () => {
+    for (const PUBLIC_URL of ["https://keelson.example.com", "https://keelson.example.com/"])
+      assert.equal(loadConfig({ PUBLIC_URL }).publicUrl, "https://keelson.example.com");
+    assert.equal(loadConfig({ PUBLIC_URL: "http://[::1]:8080" }).publicUrl, "http://[::1]:8080");
+  });
+
+  test("has no path, as the console is at the root of its host name", () => {
+    for (const end of ["/keelson", "/keelson/", "?a=1", "#a"])
+      assert.throws(
+        () => loadConfig({ PUBLIC_URL: `https://example.com${end}` }),
+        /PUBLIC_URL has more than a host name and a port.*https:\/\/keelson\.example\.com/,
+        end,
+      );
+  });
+});
+
 describe("the URL of a database", () => {
   const urlOf = (DATABASE_URL: string): string | null => loadConfig({ DATABASE_URL }).databaseUrl;
 

@@ -99,6 +99,18 @@ function url(env: Environment, setting: Setting, protocols: RegExp, example: str
   return text;
 }
 
+/** Without a slash at its end. */
+function publicUrl(env: Environment): string | null {
+  const example = "https://keelson.example.com";
+  const text = url(env, SETTINGS.publicUrl, /^https?:$/, example)?.replace(/\/+$/, "") ?? null;
+  if (text === null) return null;
+  const { pathname, search, hash } = new URL(text);
+  if (pathname === "/" && search === "" && hash === "") return text;
+  throw new ConfigError(
+    `${SETTINGS.publicUrl.name} has more than a host name and a port: the console and its links need the root of a host name. Give the server one of its own, such as ${example}.`,
+  );
+}
+
 /** Not by `URL`, which refuses the form for a unix socket: `postgres://user@/keelson?host=/run/postgresql`. */
 function databaseUrl(env: Environment, setting: Setting): string | null {
   const text = read(env, setting);
@@ -281,8 +293,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     databasePoolSize: integer(env, SETTINGS.poolSize, 2, 200),
     databaseStatementNames: oneOf(env, SETTINGS.statementNames, ["on", "off"]) === "on",
     dataDir,
-    publicUrl:
-      url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
+    publicUrl: publicUrl(env),
     masterKey: masterKey(env),
     cell: cell(env),
     credentials: credentials(env),

@@ -86,7 +86,7 @@ export const SETTINGS = {
     name: "PUBLIC_URL",
     byDefault: null,
     description:
-      "The address under which callers reach the server. Set it unless the server is used from its own machine alone: without it the console can change things only under a loopback host.",
+      "The address under which callers reach the server, without a path. Set it unless the server is used from its own machine alone: without it the console can change things only under a loopback host.",
   },
   leaseDuration: {
     name: "KEELSON_LEASE_DURATION",

@@ -3,6 +3,7 @@ import { Option, type Command } from "commander";
 import { pino } from "pino";
 import type { Cli } from "../cli.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
+import { makeWritable } from "../up/make-writable.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { CLI_VERSION } from "../version.ts";
 
@@ -45,6 +46,7 @@ export function addAgent(parent: Command, cli: Cli): void {
       const { closeInheritedDescriptors, parseAgentConfig, startAgent } = await import("@keelson/agent");
       closeInheritedDescriptors();
       const config = parseAgentConfig(env, (path) => readFileSync(path, "utf8"));
+      await makeWritable(config.dataDir);
       const destination = pino.destination({ fd: 2, sync: true });
       // A terminal that was closed: nobody reads it.
       destination.on("error", () => undefined);

@@ -60,7 +60,7 @@ async function runAll(cli: Cli, started: Started[], ending: AbortController): Pr
   // Who tells PostgreSQL alone to stop means all of this.
   const onStopRequest = (): void => ending.abort(interruption("SIGTERM"));
   const database = await startDatabase(config.dataDir, config.databaseUrl, cli.notice, onStopRequest);
-  started.push({ name: "PostgreSQL", stop: () => database.stop() });
+  if (config.databaseUrl === null) started.push({ name: "PostgreSQL", stop: () => database.stop() });
   signal.throwIfAborted();
   cli.notice("Starting the server");
   const { startServer } = await loading;

@@ -1,3 +1,4 @@
+import type { Client } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli, UserClient } from "../cli.ts";
 import { ExitError } from "../exit-codes.ts";
@@ -15,12 +16,36 @@ async function findWhere(cli: Cli, user: UserClient) {
   }
 }
 
+/** Of a key that is given: it is what commands of an environment use. */
+async function showKey(cli: Cli, { client, url }: { client: Client; url: string }): Promise<void> {
+  const me = await client.account.get({ signal: cli.host.signal });
+  if (cli.isJson()) {
+    cli.printJson({ url, source: "key", ...(cli.wire.of(me) as object) });
+    return;
+  }
+  const { apiKey } = me;
+  printFields(cli, {
+    "api key": apiKey === null ? "a credential that is no API key" : `${apiKey.name} (${apiKey.id})`,
+    server: url,
+    project: apiKey?.projectId,
+    environment: apiKey?.environmentId,
+    permissions: apiKey?.permissions.join(", "),
+    expires: apiKey?.expiresAt ?? undefined,
+    credentials: "--api-key or KEELSON_API_KEY",
+  });
+}
+
 export function addWhoami(parent: Command, cli: Cli): void {
   parent
     .command("whoami")
-    .description("Show the signed-in person and the server")
+    .description("Show the server, and the signed-in person or the API key")
     .addHelpText("after", "\nExample:\n  $ keelson whoami\n")
     .action(async () => {
+      const key = cli.ofGivenKey();
+      if (key !== null) {
+        await showKey(cli, key);
+        return;
+      }
       const user = cli.user();
       const { client, credentials } = user;
       const me = await client.account.get({ signal: cli.host.signal });

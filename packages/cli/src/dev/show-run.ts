@@ -4,6 +4,9 @@ import { paint, type Cli } from "../cli.ts";
 import { describeLive, nameOf } from "./describe-live.ts";
 import { ownFrame } from "../own-frame.ts";
 
+/** What of a run has been shown: the cursors of its events and its output, undefined for nothing. */
+export type Shown = { events?: string; logs?: string; isWaiting: boolean };
+
 export type ShownProject = { client: Client; directory: string; signal: AbortSignal };
 
 /** The event of a retry has the stack; that of the run's end is the run's own. */
@@ -47,7 +50,7 @@ function createLines(print: (line: string) => void) {
   };
 }
 
-async function showLogs(cli: Cli, run: Run, { client, signal }: ShownProject): Promise<void> {
+async function showLogs(cli: Cli, run: Run, shown: Shown, { client, signal }: ShownProject): Promise<void> {
   const { stdout } = cli.host;
   const lines = (style: "reset" | "red") =>
     createLines((line) => {
@@ -60,18 +63,34 @@ async function showLogs(cli: Cli, run: Run, { client, signal }: ShownProject): P
     if (cli.isJson()) cli.printJson(chunk);
     else outputs[chunk.stream].add(Buffer.from(chunk.data, "base64"));
   };
-  for await (const chunk of client.runs.logs(run.id, { follow: true, onGap: () => undefined, signal }))
-    show(chunk);
-  outputs.stdout.end();
-  outputs.stderr.end();
+  const options = { ...FOLLOWS, signal, ...(shown.logs !== undefined && { cursor: shown.logs }) };
+  try {
+    for await (const chunk of client.runs.logs(run.id, options)) {
+      show(chunk);
+      shown.logs = chunk.id;
+    }
+  } finally {
+    outputs.stdout.end();
+    outputs.stderr.end();
+  }
 }
 
-/** Shows what a run does until it has ended: its events, its output, and where in the project its failures came from. */
-export async function showRun(cli: Cli, run: Run, project: ShownProject): Promise<void> {
+const FOLLOWS = { follow: true, onGap: () => undefined };
+
+/**
+ * Shows what a run does until it has ended: its events, its output, and where in the project its failures came from. Begins behind what has been
+ * shown, and keeps that up to date.
+ */
+export async function showRun(cli: Cli, run: Run, shown: Shown, project: ShownProject): Promise<void> {
   const { client, signal } = project;
   const showEvents = async (): Promise<void> => {
-    const events = client.runs.events(run.id, { follow: true, onGap: () => undefined, signal });
-    for await (const event of events) await printEvent(cli, run, event, project);
+    const options = { ...FOLLOWS, signal, ...(shown.events !== undefined && { cursor: shown.events }) };
+    for await (const event of client.runs.events(run.id, options)) {
+      await printEvent(cli, run, event, project);
+      shown.events = event.id;
+      if (event.kind.startsWith("run."))
+        shown.isWaiting = event.kind === "run.waiting" || event.kind === "run.suspended";
+    }
   };
-  await Promise.all([showEvents(), showLogs(cli, run, project)]);
+  await Promise.all([showEvents(), showLogs(cli, run, shown, project)]);
 }

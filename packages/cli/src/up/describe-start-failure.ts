@@ -16,6 +16,7 @@ function adviceFor({ code, syscall, port, path }: SystemError, message: string):
     case "EACCES":
     case "EPERM":
     case "EROFS":
+    case "ENOTDIR":
       return listens
         ? `Port ${port} needs more rights than this account has: set PORT to one above 1023`
         : `Cannot write to ${path}: make it writable, or set KEELSON_DATA_DIR to another folder`;

@@ -5,6 +5,7 @@ import { listOf, pageOf } from "./fetch-page.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { Transport } from "./transport.ts";
 import { errorGroupShape } from "./wire-shapes.ts";
+import { toWireTime } from "./time-input.ts";
 
 /** Filters of `errorGroups.list()`; they narrow the list together. */
 export type ErrorGroupQuery = PageQuery & {
@@ -93,7 +94,7 @@ export function createErrorGroupsApi(transport: Transport): ErrorGroupsApi {
             status: query.status,
             task: query.task,
             actor: query.actor,
-            seen_since: seenSince instanceof Date ? seenSince.toISOString() : seenSince,
+            seen_since: toWireTime(seenSince, "seenSince"),
             order: query.order,
           },
         },

@@ -1,5 +1,6 @@
 import type { RunStatus } from "@keelson/contract/plain";
 import type { PageQuery } from "./paged-list.ts";
+import { toWireTime } from "./time-input.ts";
 
 /** Filters of `runs.list()`; they narrow the list together. */
 export type RunQuery = PageQuery & {
@@ -36,9 +37,6 @@ export type RunQuery = PageQuery & {
   createdBefore?: Date | string;
 };
 
-const timeText = (at: Date | string | undefined): string | undefined =>
-  at instanceof Date ? at.toISOString() : at;
-
 /** The filters of a query as the wire names them. */
 export const runFiltersOf = (query: Omit<RunQuery, keyof PageQuery>) => ({
   status: query.status,
@@ -53,6 +51,6 @@ export const runFiltersOf = (query: Omit<RunQuery, keyof PageQuery>) => ({
   error_group_id: query.errorGroupId,
   search: query.search,
   hide: query.hide,
-  created_after: timeText(query.createdAfter),
-  created_before: timeText(query.createdBefore),
+  created_after: toWireTime(query.createdAfter, "createdAfter"),
+  created_before: toWireTime(query.createdBefore, "createdBefore"),
 });

@@ -155,7 +155,7 @@ export type RunsApi = {
    * ```ts
    * import { decodeBase64 } from "@keelson/sdk/client";
    *
-   * for await (const chunk of client.runs.logs("run_01k…")) terminal.write(decodeBase64(chunk.data));
+   * for await (const chunk of client.runs.logs("run_01k…", { follow: true })) terminal.write(decodeBase64(chunk.data));
    * ```
    */
   logs(id: string, options?: FeedOptions): AsyncGenerator<RunLogChunk>;

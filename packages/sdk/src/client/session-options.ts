@@ -2,6 +2,7 @@ import type { CreateSession, StartActor, UpdateSession } from "@keelson/contract
 import type { InputOf } from "../task.ts";
 import type { CallOptions, RequestOptions } from "./exchange.ts";
 import { toWireStart, type StartOptions } from "./start-options.ts";
+import { toWireTime } from "./time-input.ts";
 
 /**
  * An actor's declaration, or an object with its id. `Input` is the type of the records in its stream `input`, `Emitted`
@@ -24,8 +25,6 @@ export type ActorLike<Input = unknown, Emitted = unknown, Kept = unknown> = {
 export type SentTo<A, Stream> = Stream extends "input" ? InputOf<A> : unknown;
 
 export type ExpiresAt = Date | string | null;
-
-const timeText = (at: ExpiresAt): string | null => (at instanceof Date ? at.toISOString() : at);
 
 /**
  * The options of a new session of a task or an actor. `metadata` and `tags` belong to the session. The other options of
@@ -97,14 +96,14 @@ export function toWireSession(session: NewSession): CreateSession {
     ...(actor !== undefined && { actor: idOf(actor) }),
     ...(input !== undefined && { input }),
     ...(externalId !== undefined && { external_id: externalId }),
-    ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
+    ...(expiresAt !== undefined && { expires_at: toWireTime(expiresAt, "expiresAt") }),
   };
 }
 
 export const toWireChanges = ({ metadata, tags, expiresAt }: SessionChanges): UpdateSession => ({
   ...(metadata !== undefined && { metadata }),
   ...(tags !== undefined && { tags: [...tags] }),
-  ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
+  ...(expiresAt !== undefined && { expires_at: toWireTime(expiresAt, "expiresAt") }),
 });
 
 /** Throws a UsageError for an invalid duration. */

@@ -2,6 +2,7 @@ import type { StartTask } from "@keelson/contract";
 import { toWireDuration, type DurationInput } from "../duration-input.ts";
 import type { Queue } from "../queue.ts";
 import { toWireRetry, type RetryOptions } from "../retry-options.ts";
+import { toWireTime } from "./time-input.ts";
 
 /** The options of a start. The task's declaration has the defaults. */
 export type StartOptions = {
@@ -50,8 +51,7 @@ export function toWireStart(payload: unknown, options: StartOptions): StartTask 
   if (options.concurrencyKey !== undefined) body.concurrency_key = options.concurrencyKey;
   if (options.priority !== undefined) body.priority = options.priority;
   if (options.delay !== undefined) body.delay = toWireDuration(options.delay, "delay");
-  if (options.startAt !== undefined)
-    body.start_at = typeof options.startAt === "string" ? options.startAt : options.startAt.toISOString();
+  if (options.startAt !== undefined) body.start_at = toWireTime(options.startAt, "startAt");
   if (options.ttl !== undefined) body.ttl = toWireDuration(options.ttl, "ttl");
   if (options.maxDuration !== undefined)
     body.max_duration = toWireDuration(options.maxDuration, "maxDuration");
