@@ -1,7 +1,7 @@
 import { RUN_STATUSES, type RunStatus } from "@keelson/contract/plain";
-import type { Client, Run, RunQuery } from "@keelson/sdk";
+import { NotFoundError, type Client, type Run, type RunQuery } from "@keelson/sdk";
 import type { Command } from "commander";
-import { usageError } from "./exit-codes.ts";
+import { EXIT, ExitError, usageError } from "./exit-codes.ts";
 import { collectWord, parseIntegerOption } from "./parse-arguments.ts";
 
 /** What says which runs a command is for, besides their ids. */
@@ -70,6 +70,25 @@ export const filterOf = ({
   ...(createdBefore !== undefined && { createdBefore }),
 });
 
+/** All of them: when one is not there, the ids are not what they were meant to be. */
+async function findRuns(client: Client, ids: readonly string[], signal: AbortSignal): Promise<Run[]> {
+  const missing: string[] = [];
+  const found = await Promise.all(
+    ids.map(async (id) => {
+      try {
+        return [await client.runs.get(id, { signal })];
+      } catch (error) {
+        if (!(error instanceof NotFoundError)) throw error;
+        missing.push(id);
+        return [];
+      }
+    }),
+  );
+  if (missing.length === 0) return found.flat();
+  const message = `This environment has no run ${missing.join(", ")}. Nothing was changed.`;
+  throw new ExitError(EXIT.notFound, message);
+}
+
 /** The runs of the ids, or those that the options select. Without both it is a mistake: nobody means every run. */
 export async function selectRuns(
   client: Client,
@@ -81,7 +100,7 @@ export async function selectRuns(
   const isFiltered = Object.keys(filter).length > 0;
   if (ids.length > 0) {
     if (isFiltered) throw usageError("Give either the ids of runs, or options that select runs");
-    return Promise.all([...new Set(ids)].map((id) => client.runs.get(id, { signal })));
+    return findRuns(client, [...new Set(ids)], signal);
   }
   if (!isFiltered)
     throw usageError("Say which runs: their ids, or options such as --task report --status failed");

@@ -95,6 +95,10 @@ suite("everyday commands", () => {
       assert.equal(refused.code, 2);
       assert.match(refused.stderr, words);
     }
+    const mixed = await run("run", "cancel", third, "run_none", "tok_none");
+    assert.deepEqual([mixed.code, mixed.stdout], [4, ""]);
+    assert.match(mixed.stderr, /has no run run_none, tok_none\. Nothing was changed\./);
+    assert.equal(await statusOf(third), "queued");
     const few = await run("run", "cancel", "--task", "report", "--limit", "1", "--yes");
     assert.equal(few.code, 0, "one matches");
     assert.equal(await statusOf(third), "cancelled");
