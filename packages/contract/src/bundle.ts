@@ -55,7 +55,7 @@ export type RuntimeHost = {
   /**
    * Resolves when the server has the operation's effect durably, in the order of the calls. A refusal that the code can
    * handle is the `error` of the result. Rejects when the server did not take the call, with its code and message as a
-   * `CallRefusal`: nothing of it has happened and the run cannot go on. Never settles when the execution is over for this
+   * `CallRefusal`: nothing of it has happened, and calls that were made after it go on. Never settles when the execution is over for this
    * worker.
    */
   call<C extends DurableCall>(call: C): Promise<DurableResult<C>>;

@@ -106,7 +106,10 @@ export class ChildRunError extends KeelsonError {
   }
 }
 
-/** The server refused a durable call; `code` is the error code, such as `session_closed`. */
+/**
+ * The server refused a durable call; `code` is the error code, such as `session_closed`, or `invalid_request` for an option that it does not take.
+ * Nothing of the call has happened, and the code can go on. The journal keeps the refusal, so that a replay has the same.
+ */
 export class RefusedError extends KeelsonError {
   override readonly name: string = "RefusedError";
   /** One of the error codes of the API. */

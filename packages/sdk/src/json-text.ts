@@ -59,7 +59,7 @@ const join = (path: string, key: string, holder: unknown): string => {
 /** Why `JSON.stringify` throws: the path of the first big integer or of the first object inside itself. */
 function findUnwritable(root: unknown, name: string): string | null {
   const find = (value: unknown, path: string, above: readonly unknown[]): string | null => {
-    if (typeof value === "bigint") return `a BigInt at ${printable(path)}; use a text instead`;
+    if (typeof value === "bigint") return `a BigInt at ${printable(path)}; use a text`;
     if (typeof value !== "object" || value === null) return null;
     if (above.includes(value)) return `a cycle at ${printable(path)}`;
     if (above.length > JSON_DEPTH) return `more than ${JSON_DEPTH} levels at ${printable(path)}`;
@@ -104,6 +104,16 @@ function createCheck(root: string): (this: Holder, key: string, value: unknown) 
   };
 }
 
+/** What is written as an object without what it has, and what to use instead. */
+const LOST = [
+  [Map, "use Object.fromEntries(map) or [...map]"],
+  [Set, "use [...set]"],
+  [Promise, "await it"],
+  [Error, "use its message"],
+] as const;
+
+const TEXT = "use null or a text";
+
 function describeOdd(value: unknown, holder: Holder, key: string): Finding | null {
   switch (typeof value) {
     case "string": {
@@ -111,17 +121,13 @@ function describeOdd(value: unknown, holder: Holder, key: string): Finding | nul
       return what === null ? null : { what, advice: REMOVE };
     }
     case "number":
-      return Number.isFinite(value) ? null : { what: String(value), advice: "use null or a text instead" };
-    case "object":
-      if (value instanceof Map)
-        return { what: "a Map", advice: "use Object.fromEntries(map) or [...map] instead" };
-      if (value instanceof Set) return { what: "a Set", advice: "use [...set] instead" };
-      if (value instanceof Promise) return { what: "a Promise", advice: "await it" };
-      if (value instanceof Error) return { what: "an Error", advice: "use its message instead" };
+      return Number.isFinite(value) ? null : { what: String(value), advice: TEXT };
+    case "object": {
+      for (const [kind, advice] of LOST)
+        if (value instanceof kind) return { what: `a${kind === Error ? "n" : ""} ${kind.name}`, advice };
       // The value is what `toJSON` made of it.
-      return value === null && holder[key] instanceof Date
-        ? { what: "an invalid Date", advice: "use null or a text instead" }
-        : null;
+      return value === null && holder[key] instanceof Date ? { what: "an invalid Date", advice: TEXT } : null;
+    }
     default:
       return null;
   }

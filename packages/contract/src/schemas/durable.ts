@@ -89,14 +89,17 @@ export const WaitState = Type.Object(
 );
 export type WaitState = Static<typeof WaitState>;
 
-/** Outcomes that the run's process has made: of steps, of values it drew, and which settled waits the code has seen. */
+/**
+ * Outcomes that the run's process has made: of steps, of values it drew, and which settled waits the code has seen. Also, of any kind, calls that
+ * the server has refused, where nothing has happened: then `error` has the code of the refusal, and a `wait` is none that the server has.
+ */
 export const stepsFields = {
   entries: Type.Array(
     Type.Object(
       {
         position: Position,
         place,
-        kind: Type.Enum(["step", "value", "wait"]),
+        kind: Type.Enum([...JOURNAL_KINDS]),
         name: Name,
         value: Type.Optional(JsonValue),
         error: Type.Optional(Nullable(DurableError)),

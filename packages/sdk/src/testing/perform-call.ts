@@ -42,7 +42,8 @@ export function performCall(
 
 function performSteps(run: KeptRun, { entries }: Of<"steps">): null {
   for (const entry of entries) {
-    const value = entry.kind === "wait" ? structuredClone(run.waits.accept(entry.position)) : entry.value;
+    const isAccepted = entry.kind === "wait" && (entry.error ?? null) === null;
+    const value = isAccepted ? structuredClone(run.waits.accept(entry.position)) : entry.value;
     enter(run, entry, entry.kind, entry.name, value ?? null, entry.error ?? null);
   }
   return null;

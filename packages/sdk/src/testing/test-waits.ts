@@ -53,7 +53,9 @@ export class TestWaits {
 
   /** New waits, those that are given up, and whether the code now only waits. */
   perform({ waits, cancels = [], parked }: WaitsCall): WaitsResult {
-    for (const asked of waits) this.#all.push(this.#make(asked));
+    // Of waits that were refused together, each comes again alone.
+    const isThere = (position: number): boolean => this.#all.some(({ state }) => state.position === position);
+    for (const asked of waits) if (!isThere(asked.position)) this.#all.push(this.#make(asked));
     for (const wait of this.pending)
       if (cancels.includes(wait.state.position)) this.#settle(wait, "cancelled", null);
     const { news } = this;

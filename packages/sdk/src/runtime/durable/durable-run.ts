@@ -1,14 +1,14 @@
 import type { DurableResult, EffectResult, ExecuteResult, JournalKind, WaitState } from "@keelson/contract";
-import { LIMITS } from "@keelson/contract/plain";
 import { StepError } from "../../durable-errors.ts";
-import { checkText } from "../../json-text.ts";
 import { fail } from "../failure.ts";
 import { Calls } from "./calls.ts";
+import { checkCallName } from "./check-call-name.ts";
 import { Outbox, type EffectCall, type LooseCall } from "./outbox.ts";
 import { CallPromises, type Settle } from "./call-promises.ts";
 import { ContinueSignal } from "./continue-signal.ts";
 import { Continuing } from "./continuing.ts";
 import { NondeterministicReplayError, type Claim, type Known } from "./replay.ts";
+import { toRefusedOutcome, type Begun } from "./refused-outcome.ts";
 import { RunMessages } from "./run-messages.ts";
 import { MACHINE_CLOCK, type RunClock, type RunInput } from "./run-input.ts";
 import type { StepCall, StepOutcome } from "./run-tries.ts";
@@ -119,8 +119,8 @@ export class DurableRun {
       name,
       ({ value, error }, { resolve, reject }) =>
         error === null ? resolve(value) : reject(refusalOf({ value, error })),
-      ({ position, place }, deliver) =>
-        this.#outbox.call({ ...makeCall(position), ...placed(place) }, deliver),
+      ({ position, place }, { deliver, refused }) =>
+        this.#outbox.call({ ...makeCall(position), ...placed(place) }, deliver, refused),
       begun,
     );
   }
@@ -134,7 +134,7 @@ export class DurableRun {
         error === null
           ? resolve(value as T)
           : reject(new StepError(name, toError(error), { retryable: false })),
-      ({ position, place }, _deliver, settle) => {
+      ({ position, place }, { settle }) => {
         const finished = (outcome: StepOutcome): void => {
           if ("error" in outcome && this.signal.aborted) return;
           const call = { position, ...placed(place), name };
@@ -188,12 +188,17 @@ export class DurableRun {
     return this.#begin<WaitState>(
       "wait",
       name,
-      ({ value }, { resolve }) => resolve(value as WaitState),
-      ({ position, place, known }, _deliver, settle) => {
+      ({ value, error }, { resolve, reject }) =>
+        error === null ? resolve(value as WaitState) : reject(toError(error)),
+      ({ position, place, known }, { settle, refused }) => {
         const settled = this.waits.enter(position, { name, place, isHeard, resolve: settle.resolve });
         this.#working.delete(position);
         if (settled !== undefined) this.#accept(settled);
-        else if (known === null) this.#outbox.wait({ position, ...placed(place), name, ...fields });
+        else if (known === null)
+          this.#outbox.wait({ position, ...placed(place), name, ...fields }, (refusal) => {
+            this.waits.leave(position);
+            refused(refusal);
+          });
         else this.#outbox.touch();
       },
       made,
@@ -228,8 +233,7 @@ export class DurableRun {
 
   /** The code has ended: everything that it did is sent, and the run's ending may turn out to be another. */
   finish(ending: ExecuteResult): Promise<ExecuteResult> {
-    this.#finishing ??= this.#finish(ending);
-    return this.#finishing;
+    return (this.#finishing ??= this.#finish(ending));
   }
 
   async #finish(ending: ExecuteResult): Promise<ExecuteResult> {
@@ -254,11 +258,7 @@ export class DurableRun {
   /** Throws when the call cannot be made. */
   #checkCall(kind: JournalKind, name: string): void {
     this.#checkUsable(`${kind} "${name}"`);
-    if (name === "" || name.length > LIMITS.durableNameCharacters)
-      throw new UsageError(
-        `The name of a ${kind} has 1 to ${LIMITS.durableNameCharacters} characters, not ${name.length}`,
-      );
-    checkText(name, `the name of a ${kind}`);
+    checkCallName(kind, name);
   }
 
   /** In a check, a call that the journal does not have goes no further. */
@@ -292,7 +292,7 @@ export class DurableRun {
     kind: JournalKind,
     name: string,
     read: (outcome: EffectResult, settle: Settle<T>) => void,
-    start: (claim: Claim, deliver: (outcome: EffectResult) => void, settle: Settle<T>) => void,
+    start: (claim: Claim, begun: Begun<T>) => void,
     onMade?: (position: number, settle: Settle<T>) => void,
   ): Promise<T> {
     if (this.#state === "suspended" || this.continuing.leaveCode()) return never;
@@ -309,7 +309,17 @@ export class DurableRun {
         onMade?.(position, settle);
         if (known !== null && "entry" in known)
           deliveries.recorded(position, () => read(known.entry, settle), done);
-        else start(claim, (outcome) => deliveries.live(() => read(outcome, settle), done), settle);
+        else
+          start(claim, {
+            settle,
+            deliver: (outcome) => deliveries.live(() => read(outcome, settle), done),
+            refused: (refusal) => {
+              this.#working.add(position);
+              const call = { position, ...placed(claim.place), kind, name };
+              const handing = { read: (outcome: EffectResult) => read(outcome, settle), done };
+              this.#outbox.outcome(toRefusedOutcome(call, refusal, handing));
+            },
+          });
       };
       this.#orInterrupt(() => this.#calls.make(kind, name, made));
     } catch (error) {

@@ -1,5 +1,13 @@
-import type { DurableCall, EffectResult, NewWait, RuntimeHost, WaitState } from "@keelson/contract";
+import type {
+  CallRefusal,
+  DurableCall,
+  EffectResult,
+  NewWait,
+  RuntimeHost,
+  WaitState,
+} from "@keelson/contract";
 import type { Deliveries } from "./deliveries.ts";
+import { isOfCall } from "./refused-outcome.ts";
 
 export type Entry = Extract<DurableCall, { kind: "steps" }>["entries"][number];
 export type EffectCall = Exclude<DurableCall, { kind: "steps" | "waits" | "usage" }>;
@@ -21,12 +29,17 @@ export type Outcome = {
 
 type OutcomeItem = { kind: "outcome"; outcome: Outcome; state: "new" | "delivering" | "delivered" };
 
+/** The server did not take the call, for what the call says. */
+type OnRefused = (refusal: CallRefusal) => void;
+
+type WaitItem = { kind: "wait"; wait: NewWait; refused: OnRefused };
+
 type Item =
   | OutcomeItem
   | { kind: "value"; entry: Entry }
-  | { kind: "wait"; wait: NewWait }
+  | WaitItem
   | { kind: "cancel"; position: number; isDecided: boolean }
-  | { kind: "call"; call: EffectCall; acknowledged(result: EffectResult): void }
+  | { kind: "call"; call: EffectCall; acknowledged(result: EffectResult): void; refused: OnRefused }
   | { kind: "barrier"; passed(): void };
 
 /** Of the entries of one call: well below what a report takes. */
@@ -79,8 +92,8 @@ export class Outbox {
     this.#push({ kind: "outcome", outcome, state: "new" });
   }
 
-  wait(wait: NewWait): void {
-    this.#push({ kind: "wait", wait });
+  wait(wait: NewWait, refused: OnRefused): void {
+    this.#push({ kind: "wait", wait, refused });
   }
 
   /**
@@ -91,8 +104,8 @@ export class Outbox {
     this.#push({ kind: "cancel", position, isDecided });
   }
 
-  call(call: EffectCall, acknowledged: (result: EffectResult) => void): void {
-    this.#push({ kind: "call", call, acknowledged });
+  call(call: EffectCall, acknowledged: (result: EffectResult) => void, refused: OnRefused): void {
+    this.#push({ kind: "call", call, acknowledged, refused });
   }
 
   /** Resolves when the server has everything that was said so far; never, when it does not take it. */
@@ -236,14 +249,14 @@ export class Outbox {
       case "call":
         this.#items.shift();
         this.#unpark();
-        return this.#send<EffectResult>(head.call, head.acknowledged);
+        return this.#send<EffectResult>(head.call, head.acknowledged, head.refused);
       case "value": {
         const entries = this.#takeWhile((item) => (item.kind === "value" ? item.entry : null));
         this.#unpark();
         return this.#sendEntries(entries, []);
       }
       case "wait": {
-        const waits = this.#takeWhile((item) => (item.kind === "wait" ? item.wait : null));
+        const waits = this.#takeWhile((item) => (item.kind === "wait" ? item : null));
         return this.#sendWaits(waits, this.#items.length === 0 && this.#options.isIdle());
       }
       case "cancel": {
@@ -281,19 +294,34 @@ export class Outbox {
     this.#park = "no";
   }
 
-  #sendWaits(waits: NewWait[], parked: boolean, cancels?: number[]): void {
-    if (waits.length > 0 || parked) this.#catchUp();
+  #sendWaits(items: readonly WaitItem[], parked: boolean, cancels?: number[]): void {
+    if (items.length > 0 || parked) this.#catchUp();
     this.#parkRequest += 1;
     const request = this.#parkRequest;
     this.#park = parked ? "asked" : "no";
+    const waits = items.map(({ wait }) => wait);
     const call = { kind: "waits", waits, parked, ...(cancels !== undefined && { cancels }) } as const;
-    this.#send<{ parked: boolean; waits: WaitState[] }>(call, (result) => {
+    const answered = (result: { parked: boolean; waits: WaitState[] }): void => {
       if (parked && request === this.#parkRequest) this.#park = result.parked ? "parked" : "refused";
       if (result.waits.length > 0) this.#options.onSettled(result.waits);
-    });
+    };
+    this.#send(
+      call,
+      answered,
+      items.length === 0 ? undefined : (refusal) => this.#refusedWaits(items, refusal),
+    );
   }
 
-  #send<R>(call: DurableCall, answered: (result: R) => void): void {
+  /** One of them is why: each goes alone then. */
+  #refusedWaits(items: readonly WaitItem[], refusal: CallRefusal): void {
+    this.resumed();
+    const [first] = items;
+    if (items.length === 1) first?.refused(refusal);
+    else for (const item of items) this.#sendWaits([item], false);
+    this.touch();
+  }
+
+  #send<R>(call: DurableCall, answered: (result: R) => void, refused?: OnRefused): void {
     this.#inFlight += 1;
     // A value that is not JSON would make the host throw instead of reject.
     const answer = (async () => this.#options.host.call(call))();
@@ -302,7 +330,11 @@ export class Outbox {
         this.#inFlight -= 1;
         answered(result as R);
       },
-      (error: unknown) => this.#options.onRefused(error),
+      (error: unknown) => {
+        if (refused === undefined || !isOfCall(error)) return this.#options.onRefused(error);
+        this.#inFlight -= 1;
+        refused(error);
+      },
     );
   }
 }

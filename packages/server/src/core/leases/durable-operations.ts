@@ -94,16 +94,35 @@ function openWaitsOf({ facts }: Batch, runId: Uuid<"run">): Map<number, OpenWait
   return open;
 }
 
+type StepEntry = Of<"steps">["entries"][number];
+
+/** Of a call that the server did not take: the error is the refusal. */
+const isOfRefusedCall = ({ error }: StepEntry): boolean => (error?.code ?? null) !== null;
+
+/** Why an entry cannot be, null when it can. */
+function entryRefusal(entry: StepEntry, wait: OpenWait | undefined): OperationOutcome | null {
+  const { position, kind } = entry;
+  if (kind === "step" || kind === "value") return null;
+  if (isOfRefusedCall(entry))
+    return wait === undefined
+      ? null
+      : refuse("invalid_state", `The wait at position ${position} is there: it was not refused.`);
+  if (kind !== "wait")
+    return refuse(
+      "invalid_request",
+      `entries: a ${kind} at position ${position} needs an error with a code, as of a call that was refused.`,
+    );
+  return wait === undefined || wait.status === "pending"
+    ? refuse("invalid_state", `The wait at position ${position} has not settled, or is accepted already.`)
+    : null;
+}
+
 export function performSteps(batch: Batch, change: Change, { entries }: Of<"steps">): OperationOutcome {
   const { environmentId, runId } = change.execution;
   const open = openWaitsOf(batch, runId);
-  for (const { position, kind } of entries) {
-    const wait = open.get(position);
-    if (kind === "wait" && (wait === undefined || wait.status === "pending"))
-      return refuse(
-        "invalid_state",
-        `The wait at position ${position} has not settled, or is accepted already.`,
-      );
+  for (const entry of entries) {
+    const refused = entryRefusal(entry, open.get(entry.position));
+    if (refused !== null) return refused;
   }
   const refused = enterJournal(
     batch,
@@ -117,7 +136,7 @@ export function performSteps(batch: Batch, change: Change, { entries }: Of<"step
   );
   if (refused !== null) return refused;
   for (const entry of entries) {
-    if (entry.kind !== "wait") continue;
+    if (entry.kind !== "wait" || isOfRefusedCall(entry)) continue;
     batch.accepted.push({ environmentId, runId, position: entry.position });
     open.delete(entry.position);
   }
