@@ -91,7 +91,7 @@ export type WaitState = Static<typeof WaitState>;
 
 /**
  * Outcomes that the run's process has made: of steps, of values it drew, and which settled waits the code has seen. Also, of any kind, calls that
- * the server has refused, where nothing has happened: then `error` has the code of the refusal, and a `wait` is none that the server has.
+ * the server has refused, where nothing has happened: then `error` has the code of the refusal, and the server has no such `wait`.
  */
 export const stepsFields = {
   entries: Type.Array(

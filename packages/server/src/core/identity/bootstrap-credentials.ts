@@ -29,18 +29,15 @@ export const toBootstrapFields = (credentials: BootstrapCredentials): BootstrapF
   enrollment_token: credentials.enrollmentToken,
 });
 
+export const makeEnrollmentToken = (make: MakeCredential): string => make(CREDENTIAL_KINDS.enrollment).text;
+
 /** One credential of each kind that a local user, operator and agent need. Valid once a server has stored them. */
 export const makeBootstrapCredentials = (make: MakeCredential): BootstrapCredentials => ({
   apiKey: make(KINDS.api_key).text,
   userToken: make(KINDS.user_token).text,
   adminKey: make(KINDS.admin_key).text,
   capacityKey: make(KINDS.capacity_key).text,
-  enrollmentToken: make(KINDS.enrollment_token).text,
-});
-
-/** The field of another enrollment token. */
-export const makeEnrollmentToken = (make: MakeCredential): Pick<BootstrapFields, "enrollment_token"> => ({
-  enrollment_token: make(KINDS.enrollment_token).text,
+  enrollmentToken: makeEnrollmentToken(make),
 });
 
 /** Credentials that an operator made before the first start; the name of the first field that is none otherwise. */

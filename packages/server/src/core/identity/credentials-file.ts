@@ -73,9 +73,9 @@ export async function ensureCredentials(
     const enrollment = present === null ? "absent" : await findEnrollment(tx, present.enrollment_token);
     if (present !== null && enrollment === "valid") return { credentials: { ...present, url }, news: null };
     if (present !== null && enrollment === "revoked") {
-      const fields = makeEnrollmentToken(makeCredential);
-      await storeEnrollmentToken(tx, tenancy, fields.enrollment_token, newUuid);
-      return { credentials: { ...present, ...fields, url }, news: NEW_TOKEN };
+      const token = makeEnrollmentToken(makeCredential);
+      await storeEnrollmentToken(tx, tenancy, token, newUuid);
+      return { credentials: { ...present, enrollment_token: token, url }, news: NEW_TOKEN };
     }
     const made = makeBootstrapCredentials(makeCredential);
     await storeBootstrapCredentials(tx, tenancy, made, newUuid, now);

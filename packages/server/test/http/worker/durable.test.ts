@@ -120,52 +120,6 @@ describe("a journal", () => {
     await scene.worker.renew(lease);
   });
 
-  test("keeps that a call was refused, of any kind, and takes no other outcome of such calls", async () => {
-    const lease = await begun();
-    const error = { name: "RefusedError", message: "no", stack: null, code: "invalid_request" };
-    const refused = (position: number, kind: string, name: string): object => ({
-      position,
-      kind,
-      name,
-      error,
-    });
-    const entries = [
-      refused(1, "child_run", "child"),
-      refused(2, "wait", "tok_nope"),
-      stepEntry(3, "undo", 1),
-    ];
-    const waits = { waits: [timer(5, "1h")], parked: false };
-    const report = (entry: object) => lease.operation("steps", { entries: [entry] });
-    assert.deepEqual(
-      await scene.worker.report(lease.operation("steps", { entries }), lease.operation("waits", waits)),
-      [200, 200],
-    );
-    const wrong = [
-      { ...refused(4, "child_run", "child"), error: { ...error, code: null } },
-      { position: 4, kind: "token", name: "token", value: { id: "tok_1" } },
-    ];
-    const { sequence } = report(wrong[0] as object);
-    for (const entry of wrong)
-      assert.deepEqual(await scene.worker.report({ ...report(entry), sequence }), ["invalid_request"]);
-    assert.deepEqual(await scene.worker.report({ ...report(refused(5, "wait", "timer")), sequence }), [
-      "invalid_state",
-    ]);
-    const calls = await scene.call("GET", `/v1/runs/${lease.runId}/calls`);
-    assert.deepEqual(
-      calls.body.calls.map(({ position, kind, error: kept, wait }: Json) => [
-        position,
-        kind,
-        kept?.code,
-        wait,
-      ]),
-      [
-        [1, "child_run", "invalid_request", null],
-        [2, "wait", "invalid_request", null],
-        [3, "step", undefined, null],
-      ],
-    );
-  });
-
   test("does not accept a wait that has not settled", async () => {
     const lease = await begun();
     await park(lease, timer(1, "1h"));
