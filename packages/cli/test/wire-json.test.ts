@@ -45,10 +45,16 @@ suite("--json is the API's own JSON", () => {
     assert.deepEqual(await json("session", "read", body.id, "--input"), records[0]);
   });
 
-  test("of the person and of what went wrong", async () => {
-    const { stdout } = await keelson(["whoami", "--json"], {
-      env: { ...env, KEELSON_USER_TOKEN: scene.server.credentials.user_token },
-    });
+  test("of the key, of the person and of what went wrong", async () => {
+    const token = { KEELSON_USER_TOKEN: scene.server.credentials.user_token };
+    // The key is what the commands of an environment use, whoever else is named.
+    const ofKey = JSON.parse((await keelson(["whoami", "--json"], { env: { ...env, ...token } })).stdout) as {
+      api_key: object;
+    };
+    const key = (await scene.call("GET", "/api/me")).body.api_key as object;
+    assert.deepEqual({ ...ofKey.api_key, last_used_at: null }, { ...key, last_used_at: null });
+    const { KEELSON_API_KEY: _key, ...withoutKey } = env;
+    const { stdout } = await keelson(["whoami", "--json"], { env: { ...withoutKey, ...token } });
     const { url, source, project, environment, ...me } = JSON.parse(stdout) as Record<string, unknown>;
     const answer = await scene.call("GET", "/api/me", { as: scene.server.credentials.user_token });
     assert.deepEqual(me, answer.body);

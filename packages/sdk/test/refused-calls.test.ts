@@ -109,6 +109,13 @@ test("a refusal that the code does not handle fails the run, which is not tried 
   assert.deepEqual(await run.journal(), []);
 });
 
+test("a refusal that comes when the code has ended fails the run", async () => {
+  const { ended } = declare(() => {
+    child.start("a", { priority: 1_000 }).catch(() => undefined);
+  });
+  assert.match(failureOf(await ended()).message, /priority: must be <= 100/);
+});
+
 test("a test in process has the same", async () => {
   const waits = task({
     id: "refused-waits",

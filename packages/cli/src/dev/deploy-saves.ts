@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError, ConnectionError, TimeoutError, type Client } from "@keelson/sdk";
+import { ApiError, ConnectionError, type Client } from "@keelson/sdk";
 import { BundleError } from "../bundle/bundle-error.ts";
 import type { Bundle } from "../bundle/build-bundle.ts";
 import type { Cli } from "../cli.ts";
@@ -51,8 +51,7 @@ export function createSaves(cli: Cli, { client, directory, yes, signal }: Projec
       } catch (error) {
         // The next change may well be the remedy.
         if (!(error instanceof ExitError || error instanceof ApiError) || signal.aborted) throw error;
-        const mayComeBack = error instanceof ConnectionError && !(error instanceof TimeoutError);
-        if (!mayComeBack) return mistakes.tell(error.message);
+        if (!(error instanceof ConnectionError)) return mistakes.tell(error.message);
         if (isFirst) mistakes.tell(`${error.message}; this save is deployed when the server is there`);
       }
       const over = AbortSignal.any([signal, superseded]);

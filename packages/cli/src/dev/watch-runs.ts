@@ -7,6 +7,8 @@ const POLL_MS = 500;
 const PAGE = 50;
 /** Each is two open streams. */
 const SHOWN_AT_ONCE = 10;
+/** How often those that are not shown are told. */
+const TOLD_EVERY_MS = 5_000;
 /** What was seen longer ago is no longer on the first page. */
 const REMEMBERED = 2_000;
 
@@ -70,6 +72,8 @@ export async function watchRuns(cli: Cli, project: ShownProject): Promise<void> 
   const { client, signal } = project;
   const seen = new Set<string>();
   const runs = createShownRuns(cli, project);
+  let missed = 0;
+  let tellsAgainAt = 0;
   const isNew = ({ id }: Run): boolean => {
     if (seen.has(id)) return false;
     seen.add(id);
@@ -82,13 +86,14 @@ export async function watchRuns(cli: Cli, project: ShownProject): Promise<void> 
     if (isFirst) return;
     runs.goOn(newest);
     if (runs.left.size > 0) runs.goOn(await listRuns(client, signal, { status: GOES_ON }));
-    let missed = 0;
     for (const run of fresh.toReversed())
       if (runs.hasRoom()) runs.show(run, { isWaiting: false });
       else missed += 1;
-    if (missed === 0) return;
+    if (missed === 0 || performance.now() < tellsAgainAt) return;
+    tellsAgainAt = performance.now() + TOLD_EVERY_MS;
     const [are, have] = missed === 1 ? ["run is", "has it"] : ["runs are", "has them"];
     cli.notice(`(${missed} more ${are} not shown; \`keelson run list\` ${have})`);
+    missed = 0;
   };
   await repeat(look, signal);
 }

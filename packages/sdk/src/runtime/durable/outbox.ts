@@ -331,7 +331,8 @@ export class Outbox {
         answered(result as R);
       },
       (error: unknown) => {
-        if (refused === undefined || !isOfCall(error)) return this.#options.onRefused(error);
+        // Once the code has ended, nobody is there to handle it.
+        if (refused === undefined || this.#closed || !isOfCall(error)) return this.#options.onRefused(error);
         this.#inFlight -= 1;
         refused(error);
       },
