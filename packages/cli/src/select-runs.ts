@@ -78,14 +78,14 @@ async function findRuns(client: Client, ids: readonly string[], signal: AbortSig
       try {
         return [await client.runs.get(id, { signal })];
       } catch (error) {
-        if (!(error instanceof NotFoundError)) throw error;
+        if (ids.length === 1 || !(error instanceof NotFoundError)) throw error;
         missing.push(id);
         return [];
       }
     }),
   );
   if (missing.length === 0) return found.flat();
-  const message = `This environment has no run ${missing.join(", ")}. Nothing was changed.`;
+  const message = `This environment has no run ${missing.join(", ")}. Nothing was changed.\n  List the runs: \`keelson run list\`.`;
   throw new ExitError(EXIT.notFound, message);
 }
 
