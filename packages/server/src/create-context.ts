@@ -3,12 +3,7 @@ import type { Logger } from "pino";
 import { createGithub } from "./adapters/github.ts";
 import { createMailSender, type MailOptions } from "./adapters/mail.ts";
 import type { Clock } from "./clock.ts";
-import { ConfigError, type Config } from "./config.ts";
-import { createCredentialCache } from "./core/credentials/credential-cache.ts";
-import { ensureCell } from "./core/credentials/ensure-cell.ts";
-import { createMakeCredential } from "./core/credentials/make-credential.ts";
-import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/credentials/master-key.ts";
-import { createRunTokens } from "./core/credentials/run-token.ts";
+import type { Config } from "./config.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import { createClaimStarts } from "./core/executions/claim-starts.ts";
 import { listLeases } from "./core/executions/execution-reads.ts";
@@ -41,6 +36,7 @@ import { createLastAsked } from "./last-asked.ts";
 import { createLiveIds } from "./live-ids.ts";
 import { systemRandom } from "./random.ts";
 import { openBlobs } from "./open-blobs.ts";
+import { openCredentials } from "./open-credentials.ts";
 import type { OpenMetrics } from "./open-metrics.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Timekeeper } from "./time/timekeeper.ts";
@@ -167,39 +163,6 @@ function showGauges({
   );
   metrics.gauge("keelson_turns_waiting", "Calls that wait for their environment's turn.", () =>
     turns.waiting(),
-  );
-}
-
-/** What this installation has that its credentials are made and known by. */
-async function openCredentials(
-  config: Config,
-  db: Database,
-): Promise<Pick<ServerContext, "masterKey" | "cell" | "makeCredential" | "credentialCache" | "runTokens">> {
-  const masterKey = await requireMasterKey(config, db);
-  const cell = await requireCell(config, db);
-  return {
-    masterKey,
-    cell,
-    makeCredential: createMakeCredential(cell),
-    credentialCache: createCredentialCache(),
-    runTokens: createRunTokens(masterKey, cell),
-  };
-}
-
-async function requireMasterKey(config: Config, db: Database): Promise<MasterKey> {
-  const key = config.masterKey ?? (await ensureMasterKey(config.dataDir));
-  if (await isInstallationKey(db, key)) return key;
-  throw new ConfigError(
-    "This database was set up with another master key. Set KEELSON_MASTER_KEY to that key, or restore master.key of its data folder.",
-  );
-}
-
-async function requireCell({ cell: wanted }: Config, db: Database): Promise<string | null> {
-  const cell = await ensureCell(db, wanted);
-  if (wanted === null || cell === wanted) return cell;
-  throw new ConfigError(
-    `KEELSON_CELL is "${wanted}", and this installation is the cell "${cell}". A cell keeps its tag, because credentials with it are in use. ` +
-      `Set KEELSON_CELL to "${cell}" or unset it. If this is to be another cell, set DATABASE_URL to the database of that cell.`,
   );
 }
 

@@ -21,6 +21,7 @@ import type { RunQuota } from "./core/quotas/run-quota.ts";
 import type { StorageQuota } from "./core/quotas/storage-quota.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
 import type { RecordAppender } from "./core/sessions/record-appender.ts";
+import type { CredentialOrigin, Keyring } from "./core/credentials/credential-origin.ts";
 import type { MasterKey } from "./core/credentials/master-key.ts";
 import type { RunTokens } from "./core/credentials/run-token.ts";
 import type { BlobStore } from "./core/blobs/blob.ts";
@@ -99,8 +100,10 @@ export type ServerContext = {
   /** How long a waiting run keeps its process. */
   parkAfterMs: number;
   masterKey: MasterKey;
-  /** The tag of this installation, which new credentials carry when it is one of several cells; null when it has none. */
-  cell: string | null;
+  /** The master keys that the installation has had, and has. */
+  keyring: Keyring;
+  /** What new derived credentials hang on: the cell's tag, which all new credentials carry, and the master key. */
+  origin: CredentialOrigin;
   /** Where callers reach the server: `PUBLIC_URL`, or where it listens. Known once it listens. */
   publicUrl: () => string;
   /** Callers reach it by https: cookies are for that alone. */

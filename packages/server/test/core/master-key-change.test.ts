@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFile, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { beforeEach, afterEach, test } from "node:test";
 import { changeMasterKey, parseMasterKey } from "../../src/index.ts";
 import { ensureMasterKey, ensureNextKey, isInstallationKey } from "../../src/core/credentials/master-key.ts";
+import { openKeyring } from "../../src/core/secrets/earlier-keys.ts";
 import { forgetVersions } from "../../src/core/secrets/forget-versions.ts";
 import { resolveSecrets } from "../../src/core/secrets/resolve-secrets.ts";
 import { rewrapSecrets } from "../../src/core/secrets/rewrap-secrets.ts";
-import { putSecret } from "../../src/core/secrets/write-secret.ts";
+import { deleteSecret, putSecret } from "../../src/core/secrets/write-secret.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
+import { untilBlocked } from "../support/until-blocked.ts";
 import type { NewUuid } from "../../src/uuid.ts";
 
 const NOW = Date.UTC(2026, 10, 20);
@@ -53,6 +55,8 @@ const read = (masterKey: Buffer, names: string[], runId = newUuid<"run">()) =>
     return found === undefined || "problem" in found ? found : { values: found.values };
   });
 
+const REPLACED = { code: "unavailable", message: /master key was changed.*Restart the server/ };
+
 test("the master key of the data folder is replaced, and every value is still read", async () => {
   const old = await ensureMasterKey(dataDir);
   assert.ok(await isInstallationKey(db, old));
@@ -66,7 +70,7 @@ test("the master key of the data folder is replaced, and every value is still re
   assert.deepEqual(await read(next, ["SECRET_1", "SECRET_2"]), {
     values: { SECRET_1: "newer", SECRET_2: "value 2" },
   });
-  assert.ok("problem" in ((await read(old, ["SECRET_1"])) ?? {}));
+  await assert.rejects(read(old, ["SECRET_1"]), REPLACED);
   assert.deepEqual([await isInstallationKey(db, old), await isInstallationKey(db, next)], [false, true]);
 });
 
@@ -93,8 +97,86 @@ test("a key that is not the installation's changes nothing", async () => {
   assert.deepEqual(await read(next, ["SECRET"]), { values: { SECRET: "value" } });
 });
 
+test("a server with the key from before stores no value that nobody could read", async () => {
+  const [old, next] = [randomBytes(32), randomBytes(32)];
+  await isInstallationKey(db, old);
+  await put(old, "SECRET", "one");
+  await changeMasterKey({ databaseUrl: database.url, dataDir, keys: { present: old, next } });
+  await assert.rejects(put(old, "SECRET", "two"), REPLACED);
+  await assert.rejects(put(old, "OTHER", "two"), REPLACED);
+  assert.deepEqual(await read(next, ["SECRET"]), { values: { SECRET: "one" } });
+});
+
+test("a change of the key waits for a value that is being stored, and takes it with it", async () => {
+  const [old, next] = [randomBytes(32), randomBytes(32)];
+  await isInstallationKey(db, old);
+  const stored = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const storing = db.transaction(async (tx) => {
+    await putSecret(
+      tx,
+      { masterKey: old, newUuid },
+      { environmentId, projectId, name: "LATE", value: "v" },
+      NOW,
+    );
+    stored.resolve();
+    await released.promise;
+  });
+  await stored.promise;
+  const change = changeMasterKey({ databaseUrl: database.url, dataDir, keys: { present: old, next } });
+  await untilBlocked(db, 1);
+  released.resolve();
+  await storing;
+  assert.equal(await change, 1);
+  assert.deepEqual(await read(next, ["LATE"]), { values: { LATE: "v" } });
+});
+
+test("a value that the key cannot read is named, and nothing is changed until it is gone", async () => {
+  const [old, other, next] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+  await isInstallationKey(db, old);
+  await put(old, "SECRET", "value");
+  await put(old, "BROKEN", "value");
+  await db.query(sql`
+    UPDATE secret_versions v SET wrapped_key = ${other} FROM secrets s WHERE s.id = v.secret_id AND s.name = 'BROKEN'`);
+  const change = { databaseUrl: database.url, dataDir, keys: { present: old, next } };
+  await assert.rejects(
+    changeMasterKey(change),
+    /The secret BROKEN of the environment env_\w+ has a value \(version 1\).*nothing was changed.*secret delete BROKEN/,
+  );
+  assert.deepEqual(await read(old, ["SECRET"]), { values: { SECRET: "value" } });
+  await db.transaction((tx) => deleteSecret(tx, environmentId, "BROKEN"));
+  assert.equal(await changeMasterKey(change), 1);
+});
+
+test("credentials are derived by the key that they were made with, however often it is changed", async () => {
+  const keys = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
+  await isInstallationKey(db, keys[0]);
+  for (const [present, next] of [keys.slice(0, 2), keys.slice(1, 3)] as [Buffer, Buffer][])
+    await changeMasterKey({ databaseUrl: database.url, dataDir, keys: { present, next } });
+  const { keyring, keyNumber } = await db.transaction((tx) => openKeyring(tx, keys[2]));
+  assert.equal(keyNumber, 2);
+  assert.deepEqual([0, 1, 2].map(keyring), keys);
+  assert.throws(() => keyring(3), REPLACED);
+  await assert.rejects(
+    db.transaction((tx) => openKeyring(tx, keys[1])),
+    REPLACED,
+  );
+  const stored = await db.query<{ wrapped: Buffer }>(
+    sql`SELECT wrapped_key AS wrapped FROM earlier_master_keys`,
+  );
+  for (const { wrapped } of stored) for (const key of keys) assert.equal(wrapped.indexOf(key), -1);
+});
+
+test("a folder without a key has none to replace, and gets none", async () => {
+  await isInstallationKey(db, randomBytes(32));
+  const change = changeMasterKey({ databaseUrl: database.url, dataDir, keys: null });
+  await assert.rejects(change, /has no master\.key to be replaced\. Set KEELSON_DATA_DIR/);
+  assert.deepEqual(await readdir(dataDir), []);
+});
+
 test("replaced values are forgotten, but not one that a live attempt was given", async () => {
   const key = randomBytes(32);
+  await isInstallationKey(db, key);
   await put(key, "SECRET", "one");
   const runId = newUuid<"run">();
   await read(key, ["SECRET"], runId);

@@ -45,7 +45,8 @@ export function reportServer(
     runQuota: ADMITTED,
     storageQuota: { noteAppended: () => undefined } as never,
     masterKey: null as never,
-    cell: null,
+    keyring: null as never,
+    origin: { cell: null, keyNumber: 0 },
     ...{ leasePolls: createLeasePolls(), claimStarts: createClaimStarts(), leaseDurationMs: 15_000 },
     readyFronts: createReadyFronts({
       ...{ db, clock: clock.now, knownRuns: createKnownRuns() },

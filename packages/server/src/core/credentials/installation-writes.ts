@@ -24,10 +24,36 @@ export async function findFingerprint(db: Queryable): Promise<Buffer | null> {
   return row?.fingerprint ?? null;
 }
 
-/** False, and without effect, when it is another one than `from`. */
-export async function changeFingerprint(tx: Tx, from: Buffer, to: Buffer): Promise<boolean> {
-  const rows = await tx.query(sql`
-    UPDATE installation SET master_key_fingerprint = ${to} WHERE master_key_fingerprint = ${from}
-    RETURNING 1 AS changed`);
-  return rows.length === 1;
+/**
+ * The number of the installation's key, which stays its key until the transaction ends; null when it is another one than
+ * `fingerprint` tells.
+ */
+export async function holdKeyNumber(tx: Tx, fingerprint: Buffer): Promise<number | null> {
+  const [row] = await tx.query<{ number: number }>(sql`
+    SELECT master_key_number AS number FROM installation WHERE master_key_fingerprint = ${fingerprint} FOR SHARE`);
+  return row?.number ?? null;
+}
+
+/** @returns the number of the key with `from`; null, and without effect, when the installation's is another one. */
+export async function changeFingerprint(tx: Tx, from: Buffer, to: Buffer): Promise<number | null> {
+  const [row] = await tx.query<{ replaced: number }>(sql`
+    UPDATE installation SET master_key_fingerprint = ${to}, master_key_number = master_key_number + 1
+    WHERE master_key_fingerprint = ${from}
+    RETURNING master_key_number - 1 AS replaced`);
+  return row?.replaced ?? null;
+}
+
+export type EarlierKeyRow = { number: number; wrappedKey: Buffer };
+
+export function listEarlierKeys(db: Queryable): Promise<EarlierKeyRow[]> {
+  return db.query<EarlierKeyRow>(sql`SELECT number, wrapped_key FROM earlier_master_keys ORDER BY number`);
+}
+
+/** Of the key that was replaced, and of those before it, which are wrapped anew. */
+export async function putEarlierKeys(tx: Tx, rows: readonly EarlierKeyRow[]): Promise<void> {
+  await tx.query(sql`
+    INSERT INTO earlier_master_keys (number, wrapped_key)
+    SELECT number, wrapped_key FROM unnest(${rows.map(({ number }) => number)}::integer[],
+      ${rows.map(({ wrappedKey }) => wrappedKey)}::bytea[]) AS k (number, wrapped_key)
+    ON CONFLICT (number) DO UPDATE SET wrapped_key = excluded.wrapped_key`);
 }

@@ -3,7 +3,13 @@ import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { formatCredential, type CredentialKind } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { changeFingerprint, findFingerprint, rememberFingerprint } from "./installation-writes.ts";
+import { DomainError } from "../../domain-error.ts";
+import {
+  changeFingerprint,
+  findFingerprint,
+  holdKeyNumber,
+  rememberFingerprint,
+} from "./installation-writes.ts";
 
 /**
  * The key that everything secret of this installation hangs on: 32 bytes, the same on all replicas. It is never in the
@@ -37,7 +43,7 @@ export const ensureNextKey = (dataDir: string): Promise<MasterKey> => ensureKeyF
 export const adoptNextKey = (dataDir: string): Promise<void> =>
   rename(join(dataDir, NEXT_FILE_NAME), join(dataDir, FILE_NAME));
 
-/** The key of the data folder; null when there is none. */
+/** The key of the data folder; null when it has none. */
 export const findMasterKey = (dataDir: string): Promise<MasterKey | null> =>
   readKeyFile(join(dataDir, FILE_NAME));
 
@@ -88,7 +94,7 @@ export type Derivation = { kind: CredentialKind; purpose: string; id: string; ce
  * The credential of an id. It is derived and not drawn, so that an answer that was lost can be given again although only the
  * digest is stored: the credential is a function of the master key, its kind, its purpose, the id and the tag of the cell.
  *
- * An installation can get its tag later. So whatever remembers the id for a repeat remembers the tag with it.
+ * An installation can get its tag or another key later. So whatever remembers the id for a repeat remembers its `CredentialOrigin`.
  */
 export function deriveCredential(key: MasterKey, { kind, purpose, id, cell }: Derivation): string {
   const blocks = [0, 1].map((block) =>
@@ -105,6 +111,29 @@ export async function isInstallationKey(db: Queryable, key: MasterKey): Promise<
   return known !== null && timingSafeEqual(known, fingerprint);
 }
 
-/** Takes the new key for the installation's; false, and without effect, when the old one is not its key. */
-export const changeInstallationKey = (tx: Tx, from: MasterKey, to: MasterKey): Promise<boolean> =>
+/**
+ * For what is about to be stored under the key, or could not be read by it. A change of the key waits for the transaction, and
+ * so finds what that stores.
+ *
+ * @returns the number of the key.
+ * @throws DomainError `unavailable` when the installation's key was changed after this server started.
+ */
+export async function holdPresentKey(tx: Tx, key: MasterKey): Promise<number> {
+  const number = await holdKeyNumber(tx, fingerprintOf(key));
+  if (number === null) throw replacedKey();
+  return number;
+}
+
+export const replacedKey = (): DomainError =>
+  new DomainError(
+    "unavailable",
+    "The installation's master key was changed while this server ran. Restart the server with the new key.",
+  );
+
+/**
+ * Takes the new key for the installation's.
+ *
+ * @returns the number of the old one; null, and without effect, when that is not the installation's key.
+ */
+export const changeInstallationKey = (tx: Tx, from: MasterKey, to: MasterKey): Promise<number | null> =>
   changeFingerprint(tx, fingerprintOf(from), fingerprintOf(to));

@@ -1,3 +1,4 @@
+import { storeOrigin } from "../credentials/credential-origin.ts";
 import { encodeId, type DurableError } from "@keelson/contract";
 import { DomainError } from "../../domain-error.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
@@ -69,7 +70,7 @@ export function performChildRun(
   return entered;
 }
 
-/** The token's secrets follow from its id and the cell, so the journal has these and no secret. */
+/** The token's secrets follow from its id and origin, so the journal has these and no secret. */
 export function performToken(batch: Batch, change: Change, operation: Of<"tokens">): OperationOutcome {
   const { environmentId, runId } = change.execution;
   const projectId = batch.facts.runs.get(runId)?.projectId;
@@ -89,7 +90,7 @@ export function performToken(batch: Batch, change: Change, operation: Of<"tokens
   const value = {
     id: encodeId("tok", token.id),
     timeout_at: new Date(token.timeoutAt).toISOString(),
-    ...(batch.cell !== null && { cell: batch.cell }),
+    ...storeOrigin(batch.origin),
   };
   const entered = enter(batch, change, { ...effect, value: JSON.stringify(value), error: null });
   if (entered.ok) batch.tokens.push(token);

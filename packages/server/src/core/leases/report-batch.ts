@@ -1,3 +1,4 @@
+import type { CredentialOrigin } from "../credentials/credential-origin.ts";
 import type { DurableError, ErrorCode, Operation, Uuid } from "@keelson/contract";
 import type { NewUuid } from "../../uuid.ts";
 import type { ProcessCreation } from "../processes/create-process.ts";
@@ -67,8 +68,8 @@ export type Batch = {
   sentAt: number;
   random: () => number;
   newUuid: NewUuid;
-  /** The tag of the installation's cell. */
-  cell: string | null;
+  /** Of the credentials of tokens that it creates. */
+  origin: CredentialOrigin;
   changes: Map<string, Change>;
   ended: Map<string, EndedLease>;
   policies: Map<string, RunPolicy>;
@@ -97,7 +98,16 @@ export type Batch = {
   continuations: Continuation[];
 };
 
-type Begun = "workerId" | "now" | "newestAt" | "sentAt" | "random" | "newUuid" | "cell" | "changes" | "facts";
+type Begun =
+  | "workerId"
+  | "now"
+  | "newestAt"
+  | "sentAt"
+  | "random"
+  | "newUuid"
+  | "origin"
+  | "changes"
+  | "facts";
 
 /** Before the first operation is decided. */
 export const newBatch = (begun: Pick<Batch, Begun>): Batch => ({

@@ -1,6 +1,7 @@
 import type { Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
+import type { CredentialOrigin, Keyring } from "../credentials/credential-origin.ts";
 import type { MasterKey } from "../credentials/master-key.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { insertChildren } from "../runs/insert-children.ts";
@@ -65,8 +66,9 @@ export type ReportContext = TurnContext & {
   sentAt?: number | null;
   random: () => number;
   masterKey: MasterKey;
-  /** The tag of the installation's cell. */
-  cell: string | null;
+  keyring: Keyring;
+  /** Of the credentials of tokens that it creates. */
+  origin: CredentialOrigin;
 };
 /** What a report is applied with, in a transaction of its own. */
 export type LeasesContext = Omit<ReportContext, "now" | "sentAt"> & { db: Database };
@@ -139,7 +141,7 @@ export function beginBatch(
     now: context.now,
     random: context.random,
     newUuid: context.newUuid,
-    cell: context.cell,
+    origin: context.origin,
     workerId,
     newestAt,
     sentAt: Math.max(newestAt, context.sentAt ?? 0),

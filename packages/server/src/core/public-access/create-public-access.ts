@@ -10,20 +10,19 @@ import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
-import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
+import type { CredentialOrigin, Keyring } from "../credentials/credential-origin.ts";
+import { deriveCredential } from "../credentials/master-key.ts";
 import { findRunStatus } from "../runs/run-reads.ts";
 import { ensureStream } from "../streams/ensure-streams.ts";
 import { hasSession } from "./public-access-reads.ts";
 import { insertPublicAccess } from "./public-access-writes.ts";
 
-/**
- * Follows from the id and the tag that the cell had when the token was created, so that a repeated creation is answered with it
- * although only its digest is stored.
- */
+/** Follows from the id and origin, so that a repeated creation is answered with it although only its digest is stored. */
 export const derivePublicAccessToken = (
-  masterKey: MasterKey,
-  { id, cell }: { id: Uuid<"pat">; cell: string | null },
-): string => deriveCredential(masterKey, { kind: "pub", purpose: "access", id, cell });
+  keyring: Keyring,
+  id: Uuid<"pat">,
+  { cell, keyNumber }: CredentialOrigin,
+): string => deriveCredential(keyring(keyNumber), { kind: "pub", purpose: "access", id, cell });
 
 const DEFAULT_LIFE_MS = 15 * 60_000;
 const MAX_LIFE_MS = 24 * 3_600_000;
@@ -41,8 +40,8 @@ export function publicAccessLifeMs(expiresIn: string | undefined): number {
 
 export type PublicAccessCreation = {
   id: Uuid<"pat">;
-  /** The tag of the installation's cell. The caller stores it where a repeat of the creation finds it. */
-  cell: string | null;
+  /** The caller stores it where a repeat of the creation finds it. */
+  origin: CredentialOrigin;
   environmentId: Uuid<"env">;
   target: StreamTarget | RunTarget;
   maxUses: number | null;
@@ -69,10 +68,10 @@ type RunTarget = { permission: PublicRunPermission; runId: Uuid<"run"> };
 export async function createPublicAccess(
   tx: Tx,
   newUuid: NewUuid,
-  masterKey: MasterKey,
-  { id, cell, environmentId, target, maxUses, expiresAt, now }: PublicAccessCreation,
+  keyring: Keyring,
+  { id, origin, environmentId, target, maxUses, expiresAt, now }: PublicAccessCreation,
 ): Promise<void> {
-  const digest = credentialDigest(derivePublicAccessToken(masterKey, { id, cell }));
+  const digest = credentialDigest(derivePublicAccessToken(keyring, id, origin));
   const held = { digest, environmentId, id, maxUses, expiresAt, createdAt: now };
   if (target.permission === PUBLIC_RUN_PERMISSION) {
     if ((await findRunStatus(tx, environmentId, target.runId)) === null) throw notFound();

@@ -2,8 +2,8 @@ import { createDatabase } from "../../db/pool.ts";
 import { migrate } from "../../db/migrate.ts";
 import {
   adoptNextKey,
-  ensureMasterKey,
   ensureNextKey,
+  findMasterKey,
   isInstallationKey,
   type MasterKey,
 } from "../credentials/master-key.ts";
@@ -21,14 +21,14 @@ export type MasterKeyChange = {
  * again: a new key is in a file before the database is told of it, and one that the database knows is only moved.
  *
  * @returns how many values were wrapped anew.
- * @throws Error when the present key is not the installation's.
+ * @throws Error when the present key is not the installation's, or the folder has none.
  */
 export async function changeMasterKey({ databaseUrl, dataDir, keys }: MasterKeyChange): Promise<number> {
   await migrate(databaseUrl);
   const db = createDatabase({ url: databaseUrl, poolSize: 1, statementNames: false });
   try {
     const { present, next } = keys ?? {
-      present: await ensureMasterKey(dataDir),
+      present: await requireKeyFile(dataDir),
       next: await ensureNextKey(dataDir),
     };
     const count = (await isInstallationKey(db, next))
@@ -39,4 +39,13 @@ export async function changeMasterKey({ databaseUrl, dataDir, keys }: MasterKeyC
   } finally {
     await db.close();
   }
+}
+
+async function requireKeyFile(dataDir: string): Promise<MasterKey> {
+  const key = await findMasterKey(dataDir);
+  if (key !== null) return key;
+  throw new Error(
+    `${dataDir} has no master.key to be replaced. Set KEELSON_DATA_DIR to the folder of the servers, or, if they have ` +
+      "KEELSON_MASTER_KEY, set that and KEELSON_NEW_MASTER_KEY.",
+  );
 }

@@ -1,6 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
-import type { MasterKey } from "../credentials/master-key.ts";
+import { holdPresentKey, type MasterKey } from "../credentials/master-key.ts";
 import { decryptValue, masterKeyWrapper, type KeyWrapper } from "./envelope.ts";
 import { listPinnedValues, type PinnedValue, type SecretAsk } from "./secret-reads.ts";
 import { insertPins, markSecretsUsed } from "./secret-writes.ts";
@@ -20,11 +20,13 @@ export type SecretSet = {
   versions: Record<string, { secretId: Uuid<"sec">; version: number }>;
 };
 
-/** The set, or why the attempt cannot have all of it. */
-export type ResolvedSecrets = SecretSet | { problem: string };
+/** The set, or why the attempt cannot have all of it. `unreadable`: a value is there, and is not of this master key. */
+export type ResolvedSecrets = SecretSet | { problem: string; unreadable?: true };
 
 /**
  * The secrets of leased attempts, by run. An attempt keeps the versions that it was first given.
+ *
+ * @throws DomainError `unavailable` when values cannot be read because the master key was changed after this server started.
  */
 export async function resolveSecrets(
   tx: Tx,
@@ -41,6 +43,7 @@ export async function resolveSecrets(
   const resolved = new Map(
     needs.map(({ runId }): [string, ResolvedSecrets] => [runId, open(keys, pinned.get(runId) ?? [])]),
   );
+  if ([...resolved.values()].some((set) => "unreadable" in set)) await holdPresentKey(tx, masterKey);
   const used = [...pinned.values()]
     .flat()
     .flatMap(({ environmentId, runId, secretId }) =>
@@ -65,6 +68,7 @@ function open(keys: KeyWrapper, pinned: readonly PinnedValue[]): ResolvedSecrets
     } catch {
       // Said to whoever owns the run; what the cipher says would tell nobody anything.
       return {
+        unreadable: true,
         problem: `The value of the secret ${name} cannot be decrypted: it was encrypted under another master key, or changed. Set it again.`,
       };
     }

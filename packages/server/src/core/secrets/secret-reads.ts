@@ -130,9 +130,13 @@ export type WrappedKeyRow = {
   wrappedKey: Buffer;
 };
 
+export type NamedKeyRow = WrappedKeyRow & { name: string };
+
 /** Every wrapped key of the installation: for the change of the master key alone. */
-export function lockWrappedKeys(tx: Tx): Promise<WrappedKeyRow[]> {
-  return tx.query<WrappedKeyRow>(sql`
-    SELECT environment_id, secret_id, version, wrapped_key
-    FROM secret_versions ORDER BY environment_id, secret_id, version FOR UPDATE`);
+export function lockWrappedKeys(tx: Tx): Promise<NamedKeyRow[]> {
+  return tx.query<NamedKeyRow>(sql`
+    SELECT v.environment_id, v.secret_id, v.version, v.wrapped_key, s.name
+    FROM secret_versions v
+    JOIN secrets s ON s.environment_id = v.environment_id AND s.id = v.secret_id
+    ORDER BY v.environment_id, v.secret_id, v.version FOR UPDATE OF v`);
 }

@@ -2,8 +2,8 @@ import { LIMITS, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
-import type { MasterKey } from "../credentials/master-key.ts";
-import { encryptValue, masterKeyWrapper } from "./envelope.ts";
+import { holdPresentKey, type MasterKey } from "../credentials/master-key.ts";
+import { encryptValue, masterKeyWrapper, type ValuePlace } from "./envelope.ts";
 import { lockSecret, lockSecretByName, type SecretRow } from "./secret-reads.ts";
 import {
   deleteSecretRow,
@@ -14,7 +14,7 @@ import {
 } from "./secret-writes.ts";
 import { decideRevoke, decideRotate } from "./secret.ts";
 
-/** What callers do to secrets. */
+/** What callers do to secrets. Values are refused as `unavailable` by a server whose master key has been replaced. */
 
 export type WriteContext = { masterKey: MasterKey; newUuid: NewUuid };
 export type NewSecret = { environmentId: Uuid<"env">; projectId: Uuid<"proj">; name: string; value: string };
@@ -118,8 +118,7 @@ async function tryInsert(
 ): Promise<Uuid<"sec"> | null> {
   const id = newUuid<"sec">();
   if (!(await insertSecret(tx, { environmentId, id, projectId, name, now }))) return null;
-  const place = { environmentId, secretId: id, version: 1 };
-  await insertVersion(tx, place, encryptValue(masterKeyWrapper(masterKey), place, value), now);
+  await insertValue(tx, masterKey, { environmentId, secretId: id, version: 1 }, value, now);
   return id;
 }
 
@@ -131,6 +130,17 @@ async function addVersion(
   now: number,
 ): Promise<void> {
   const place = { environmentId, secretId, version: last + 1 };
-  await insertVersion(tx, place, encryptValue(masterKeyWrapper(masterKey), place, value), now);
+  await insertValue(tx, masterKey, place, value, now);
   await markSecretRotated(tx, place, now);
+}
+
+async function insertValue(
+  tx: Tx,
+  masterKey: MasterKey,
+  place: ValuePlace,
+  value: string,
+  now: number,
+): Promise<void> {
+  await holdPresentKey(tx, masterKey);
+  await insertVersion(tx, place, encryptValue(masterKeyWrapper(masterKey), place, value), now);
 }

@@ -2,7 +2,7 @@ import { LIMITS, parseDuration, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import { credentialDigest } from "../credentials/digest.ts";
-import type { MasterKey } from "../credentials/master-key.ts";
+import type { CredentialOrigin, Keyring } from "../credentials/credential-origin.ts";
 import type { TokenRow } from "./token-reads.ts";
 import { deriveTokenSecrets } from "./token-secrets.ts";
 import { insertTokens, type TokenInsert } from "./token-writes.ts";
@@ -59,18 +59,18 @@ function metadataText(metadata: Record<string, unknown>): string {
 
 /**
  * Creates pending tokens under the ids that the caller gives, which are not taken yet. Their secrets follow from the ids and
- * the cell, see `deriveTokenSecrets`. The caller stores both where a repeat of the creation finds them.
+ * `origin`, see `deriveTokenSecrets`. The caller stores both where a repeat of the creation finds them.
  */
 export async function createTokens(
   tx: Tx,
-  { masterKey, cell }: { masterKey: MasterKey; cell: string | null },
+  { keyring, origin }: { keyring: Keyring; origin: CredentialOrigin },
   tokens: readonly NewToken[],
 ): Promise<TokenRow[]> {
   if (tokens.length === 0) return [];
   await insertTokens(
     tx,
     tokens.map((token) => {
-      const secrets = deriveTokenSecrets(masterKey, { id: token.id, cell });
+      const secrets = deriveTokenSecrets(keyring, token.id, origin);
       return {
         ...token,
         publicDigest: credentialDigest(secrets.publicAccessToken),

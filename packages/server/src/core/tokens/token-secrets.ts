@@ -1,18 +1,20 @@
 import { encodeId, type Uuid } from "@keelson/contract";
-import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
+import type { CredentialOrigin, Keyring } from "../credentials/credential-origin.ts";
+import { deriveCredential } from "../credentials/master-key.ts";
 
 /**
- * The two secrets of a completion token. Both are functions of the master key, the id and the cell, so they can be shown again
- * when a creation is repeated; only their digests are stored. Neither is good for the other's route.
+ * The two secrets of a completion token. Both are functions of its id and origin, so they can be shown again when a creation is
+ * repeated; only their digests are stored. Neither is good for the other's route.
  */
 export type TokenSecrets = { publicAccessToken: string; callbackSecret: string };
 
-/** `cell`: the tag of the cell when the token was created. */
 export function deriveTokenSecrets(
-  masterKey: MasterKey,
-  { id, cell }: { id: Uuid<"tok">; cell: string | null },
+  keyring: Keyring,
+  id: Uuid<"tok">,
+  { cell, keyNumber }: CredentialOrigin,
 ): TokenSecrets {
-  const derive = (purpose: string): string => deriveCredential(masterKey, { kind: "tkn", purpose, id, cell });
+  const key = keyring(keyNumber);
+  const derive = (purpose: string): string => deriveCredential(key, { kind: "tkn", purpose, id, cell });
   return { publicAccessToken: derive("completion"), callbackSecret: derive("callback") };
 }
 

@@ -86,7 +86,7 @@ export const oauthTokenRoutes: RouteDefinition[] = [
       if (client === null) return unknownClient();
       if (!isResource(body.resource, resourceOf(server)))
         return refused("invalid_target", `There are tokens for ${resourceOf(server)} alone.`);
-      const context = { masterKey: server.masterKey, cell: server.cell, now: server.clock() };
+      const context = { masterKey: server.masterKey, cell: server.origin.cell, now: server.clock() };
       const outcome = await answerGrant({ tx, clientId: client.id, body, context });
       switch (outcome.kind) {
         case "tokens":

@@ -1,5 +1,5 @@
 import { decodeId, encodeId, type JournalKind } from "@keelson/contract";
-import type { MasterKey } from "../../../core/credentials/master-key.ts";
+import { readOrigin, type Keyring, type StoredOrigin } from "../../../core/credentials/credential-origin.ts";
 import { callbackUrl, deriveTokenSecrets } from "../../../core/tokens/token-secrets.ts";
 import type { OperationValue } from "../../../core/leases/report-batch.ts";
 import type { JournalRow } from "../../../core/journal/journal-reads.ts";
@@ -17,19 +17,20 @@ export const waitJson = (wait: WaitRow): string =>
   `,"status":"${wait.status}","timeout_at":${timeOrNull(wait.timeoutAt)},"value":${waitValueJson(wait)}}`;
 
 /** What a token's secrets are made from. */
-export type TokenSource = { masterKey: MasterKey; publicUrl: () => string };
+export type TokenSource = { keyring: Keyring; publicUrl: () => string };
 
 /**
- * The journal has a token's id, and the cell's tag if there was one. The secrets follow from these, and the run that created the
- * token is told them each time.
+ * The journal has a token's id and the origin of its secrets. They follow from these, and the run that created the token is told
+ * them each time.
  */
-function tokenValueJson(value: string, { masterKey, publicUrl }: TokenSource): string {
-  const { cell = null, ...token } = JSON.parse(value) as { id: string; timeout_at: string; cell?: string };
-  const id = decodeId("tok", token.id);
-  if (id === null) throw new Error(`A journal has ${token.id} for a token.`);
-  const { publicAccessToken, callbackSecret } = deriveTokenSecrets(masterKey, { id, cell });
+function tokenValueJson(value: string, { keyring, publicUrl }: TokenSource): string {
+  const kept = JSON.parse(value) as { id: string; timeout_at: string } & StoredOrigin;
+  const id = decodeId("tok", kept.id);
+  if (id === null) throw new Error(`A journal has ${kept.id} for a token.`);
+  const { publicAccessToken, callbackSecret } = deriveTokenSecrets(keyring, id, readOrigin(kept));
   return text({
-    ...token,
+    id: kept.id,
+    timeout_at: kept.timeout_at,
     public_access_token: publicAccessToken,
     callback_url: callbackUrl(publicUrl(), id, callbackSecret),
   });

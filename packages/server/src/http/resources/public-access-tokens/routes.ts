@@ -21,7 +21,12 @@ import {
   publicAccessLifeMs,
 } from "../../../core/public-access/create-public-access.ts";
 import { directionOf } from "../../../core/public-access/public-access.ts";
-import type { MasterKey } from "../../../core/credentials/master-key.ts";
+import {
+  readOrigin,
+  storeOrigin,
+  type Keyring,
+  type StoredOrigin,
+} from "../../../core/credentials/credential-origin.ts";
 import { invalidRequest, notFound } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { forbidden } from "../../edge/check-caller.ts";
@@ -83,7 +88,7 @@ type StreamOfScope = { name: string; direction: StreamDirection };
 
 type Shown = Omit<CreatedPublicAccessToken, "public_access_token">;
 /** What is kept of a creation for its repeats. `cell`: the tag that the token carries, if it carries one. */
-type Kept = Shown & { cell?: string };
+type Kept = Shown & StoredOrigin;
 
 const EXAMPLE_REQUEST = {
   scope: {
@@ -135,12 +140,12 @@ const toShown = (
   created_at: toTimestamp(now),
 });
 
-/** The token follows from its id and the cell, and is not stored with the reply. */
-function withToken(masterKey: MasterKey, kept: KeptReply): Reply {
-  const { id: shownId, cell = null, ...rest } = fieldsOf<Kept>(kept);
+/** The token follows from its id and origin, and is not stored with the reply. */
+function withToken(keyring: Keyring, kept: KeptReply): Reply {
+  const { id: shownId, cell, key_number, ...rest } = fieldsOf<Kept>(kept);
   const id = decodeId("pat", shownId);
   if (id === null) throw new Error("The stored answer of a creation names no public access token.");
-  const token = derivePublicAccessToken(masterKey, { id, cell });
+  const token = derivePublicAccessToken(keyring, id, readOrigin({ cell, key_number }));
   const body: CreatedPublicAccessToken = { id: shownId, public_access_token: token, ...rest };
   return { status: kept.status, body, headers: kept.headers };
 }
@@ -185,7 +190,7 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
       const now = server.clock();
       const creation = {
         id: server.newUuid<"pat">(),
-        cell: server.cell,
+        origin: server.origin,
         environmentId: scope.environmentId,
         target: await targetOf(server, scope, body.scope),
         maxUses: body.max_uses ?? null,
@@ -193,12 +198,12 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
         now,
       };
       const kept = await keepReply(call, { operation: "public_access_tokens.create" }, async (tx) => {
-        await createPublicAccess(tx, server.newUuid, server.masterKey, creation);
+        await createPublicAccess(tx, server.newUuid, server.keyring, creation);
         const shown = toShown(body.scope, creation);
-        const reply: Kept = server.cell === null ? shown : { ...shown, cell: server.cell };
+        const reply: Kept = { ...shown, ...storeOrigin(server.origin) };
         return { status: 201, body: reply };
       });
-      return withToken(server.masterKey, kept);
+      return withToken(server.keyring, kept);
     },
   }),
 ];

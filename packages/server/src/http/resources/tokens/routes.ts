@@ -1,3 +1,4 @@
+import { readOrigin, type StoredOrigin } from "../../../core/credentials/credential-origin.ts";
 import {
   CompleteToken,
   CreatedToken,
@@ -33,7 +34,7 @@ import {
   createdTokenJson,
   keptTokenJson,
   tokenJson,
-  withoutCell,
+  withoutOrigin,
 } from "./wire.ts";
 
 /** Token routes: on /api a user chooses the environment. Who has no credential of it completes by `public-routes.ts`. */
@@ -61,19 +62,20 @@ export const tokenRoutes: RouteDefinition[] = [
       const owner = { environmentId, projectId, id: server.newUuid<"tok">(), runId: null };
       const [token] = await createTokens(tx, server, [toNewToken(owner, body, server.clock())]);
       if (token === undefined) throw new Error("A token was not created.");
-      return { status: 201, json: keptTokenJson(token, server.cell) };
+      return { status: 201, json: keptTokenJson(token, server.origin) };
     },
-    // What is stored under the key has no secret; those follow from the id and the cell, now and when the creation is repeated.
+    // What is stored under the key has no secret; those follow from the id and origin, now and when the creation is repeated.
     afterCommit: async ({ server }, kept) => {
-      const { id: shownId, cell = null } = fieldsOf<{ id: string; cell?: string }>(kept);
+      const { id: shownId, ...fields } = fieldsOf<{ id: string } & StoredOrigin>(kept);
+      const origin = readOrigin(fields);
       const id = decodeId("tok", shownId);
       if (id === null) throw new Error("The stored answer of a creation names no token.");
-      const { publicAccessToken, callbackSecret } = deriveTokenSecrets(server.masterKey, { id, cell });
+      const { publicAccessToken, callbackSecret } = deriveTokenSecrets(server.keyring, id, origin);
       const secrets = {
         publicAccessToken,
         callbackUrl: callbackUrl(server.publicUrl(), id, callbackSecret),
       };
-      return { ...kept, json: createdTokenJson(withoutCell(kept.json, cell), secrets) };
+      return { ...kept, json: createdTokenJson(withoutOrigin(kept.json, origin), secrets) };
     },
   }),
   listRoute({

@@ -1,4 +1,5 @@
 import { encodeId } from "@keelson/contract";
+import { storeOrigin, type CredentialOrigin } from "../../../core/credentials/credential-origin.ts";
 import type { TokenRefusal } from "../../../core/tokens/token.ts";
 import type { TokenRow } from "../../../core/tokens/token-reads.ts";
 import type { CancelOutcome } from "../../../core/tokens/cancel-token.ts";
@@ -12,15 +13,18 @@ const text = JSON.stringify;
 /** A token as JSON text: its data and metadata are stored as JSON text and go out as they are. */
 export const tokenJson = (token: TokenRow): string => `{${fields(token)}}`;
 
-/** What is kept of a creation for its repeats: the token, and the cell's tag that its secrets carry. */
-export const keptTokenJson = (token: TokenRow, cell: string | null): string =>
-  `{${keptCell(cell)}${fields(token)}}`;
+/** What is kept of a creation for its repeats: the token, and the origin of its secrets. */
+export const keptTokenJson = (token: TokenRow, origin: CredentialOrigin): string =>
+  `{${keptOrigin(origin)}${fields(token)}}`;
 
 /** The token of what is kept. */
-export const withoutCell = (kept: string, cell: string | null): string =>
-  `{${kept.slice(1 + keptCell(cell).length)}`;
+export const withoutOrigin = (kept: string, origin: CredentialOrigin): string =>
+  `{${kept.slice(1 + keptOrigin(origin).length)}`;
 
-const keptCell = (cell: string | null): string => (cell === null ? "" : `"cell":"${cell}",`);
+const keptOrigin = (origin: CredentialOrigin): string =>
+  Object.entries(storeOrigin(origin))
+    .map(([name, value]) => `${text(name)}:${text(value)},`)
+    .join("");
 
 /** The same with what only the answer to its creation has. */
 export const createdTokenJson = (
