@@ -124,10 +124,7 @@ test("a server that has the key from before neither stores nor gives a secret, a
 
 test("a start without the key makes none beside a database that has one", async () => {
   const dataDir = await makeTestFolder();
-  const config = {
-    ...loadConfig({ PORT: "0", KEELSON_DATA_DIR: dataDir, DATABASE_URL: database.url }),
-    logLevel: "error",
-  };
+  const config = { ...loadConfig({ PORT: "0" }), databaseUrl: database.url, dataDir, logLevel: "error" };
   await assert.rejects(startServer(config), /was set up with a master key, and .* has no master\.key/);
   assert.ok(!(await readdir(dataDir)).includes("master.key"));
   await removeTestFolder(dataDir);

@@ -6,7 +6,7 @@ import { startDatabase } from "../../up/start-database.ts";
 import { countOf } from "../../terminal/count-of.ts";
 
 const EXPLANATION = `
-Stop all servers first. The key in master.key of the data folder is replaced by a new one. With the key in
+Stop all servers first: one that runs on with the old key refuses to set secrets. The key in master.key of the data folder is replaced by a new one. With the key in
 KEELSON_MASTER_KEY, give the next one as KEELSON_NEW_MASTER_KEY and set it as KEELSON_MASTER_KEY afterwards.
 Interrupted, it can be run again.
 
