@@ -1,4 +1,5 @@
 import type { Environment } from "./config.ts";
+import { usageError } from "./exit-codes.ts";
 import { findProfile } from "./profiles.ts";
 
 /** The global options that say which server and environment. */
@@ -18,8 +19,15 @@ export function chosenPlace(flags: PlaceFlags, env: Environment): ChosenPlace {
   const name = flags.profile ?? (env["KEELSON_PROFILE"] || null);
   const profile = name === null ? null : findProfile(env, name);
   const url = flags.url ?? (env["KEELSON_URL"] || null) ?? profile?.url ?? null;
+  if (url !== null) checkServerUrl(url);
   const project = flags.project ?? (env["KEELSON_PROJECT"] || null) ?? profile?.project ?? null;
   const environment =
     flags.environment ?? (env["KEELSON_ENVIRONMENT"] || null) ?? profile?.environment ?? null;
   return { url, project, environment, isExplicit: project !== null || environment !== null };
+}
+
+/** @throws ExitError */
+export function checkServerUrl(url: string): void {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return;
+  throw usageError(`"${url}" is not the URL of a server, such as http://localhost:8080`);
 }

@@ -1,6 +1,7 @@
 import { TimeoutError, type Client, type Deployment } from "@keelson/sdk";
 import type { Bundle } from "./bundle/build-bundle.ts";
 import { EXIT, ExitError } from "./exit-codes.ts";
+import { explainRefusal } from "./refused-manifest.ts";
 import { readGit } from "./read-git.ts";
 import { createWithUploads } from "./upload-archive.ts";
 
@@ -48,7 +49,11 @@ export async function deployBundle(
 ): Promise<Deployment> {
   const { directory, signal, progress } = options;
   const { deployments } = client;
-  const created = await createWithUploads(client, bundle, await readGit(directory), options);
+  const created = await createWithUploads(client, bundle, await readGit(directory), options).catch(
+    (error: unknown) => {
+      throw explainRefusal(error, bundle.manifest);
+    },
+  );
   progress(`Deployment ${created.version}: a worker is loading it`);
   const checked = await waitUntilChecked(client, created, options);
   if (checked.status === "failed") throw new ExitError(EXIT.failure, refusal(checked));

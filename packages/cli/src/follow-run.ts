@@ -1,7 +1,7 @@
 import type { Run, RunLogChunk } from "@keelson/sdk";
 import type { Cli } from "./cli.ts";
 import { EXIT, ExitError } from "./exit-codes.ts";
-import { ownFrame } from "./own-frame.ts";
+import { causesOf, ownFrame } from "./own-frame.ts";
 import { findProjectFolder } from "./project/project-folder.ts";
 import { describeRun } from "./table.ts";
 
@@ -48,6 +48,7 @@ export async function waitAndReport(cli: Cli, run: string | Run, timeoutMs?: num
     const project = findProjectFolder(cli.host.cwd);
     const frame = project === null ? null : ownFrame(ended.failure?.stack ?? null, project);
     if (frame !== null) cli.notice(`  at ${frame}`);
+    for (const cause of causesOf(ended.failure?.stack ?? null)) cli.notice(`  caused by ${cause}`);
     if (ended.status === "succeeded" && ended.output !== null)
       cli.print(JSON.stringify(ended.output, null, 2));
   }

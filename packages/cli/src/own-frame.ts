@@ -17,6 +17,13 @@ function fileOf(path: string, directory: string): string | null {
   return null;
 }
 
+/** A line of a stack that begins what an error was caused by, or a part of an AggregateError. */
+const CAUSE = /^\[cause\] (.+)$/;
+
+/** What an error was caused by, the nearest first: `TypeError: fetch failed`. */
+export const causesOf = (stack: string | null): string[] =>
+  (stack?.split("\n") ?? []).flatMap((line) => CAUSE.exec(line)?.[1] ?? []);
+
 /** Where in the project's own code an error came from, as `src/tasks/a.ts:3:9`; null when no frame is of it. */
 export function ownFrame(stack: string | null, directory: string): string | null {
   for (const line of stack?.split("\n") ?? []) {

@@ -15,7 +15,8 @@ export function reportError(host: Host, error: unknown, wire: WireJson | null, n
   if (error instanceof CommanderError || (error instanceof ExitError && error.message === "")) return;
   const { stderr } = host;
   if (wire !== null) {
-    const known = error instanceof ApiError ? error : null;
+    const cause = error instanceof ExitError ? error.cause : error;
+    const known = cause instanceof ApiError ? cause : null;
     const message = error instanceof Error ? error.message : String(error);
     stderr.write(
       `${wire.text({ error: { code: known?.code ?? "failed", message, details: known?.details ?? null, request_id: known?.requestId ?? null } })}\n`,
@@ -24,8 +25,9 @@ export function reportError(host: Host, error: unknown, wire: WireJson | null, n
   }
   const label = paint(stderr, "red", "error:");
   if (error instanceof ApiError) {
-    stderr.write(`${label} ${error.message}\n`);
-    for (const { path, message } of error.issues) stderr.write(`  ${path}: ${message}\n`);
+    const [first, ...others] = linesOf(error);
+    stderr.write(`${label} ${first}\n`);
+    for (const line of others) stderr.write(`  ${line}\n`);
     const id = error.requestId === null ? "" : `, request ${error.requestId}`;
     stderr.write(paint(stderr, "dim", `  (${error.code}${id})\n`));
     if (error.status === 401)
@@ -49,4 +51,10 @@ export function reportError(host: Host, error: unknown, wire: WireJson | null, n
   stderr.write(
     `${label} ${expected || !(error instanceof Error) ? (error instanceof Error ? error.message : String(error)) : (error.stack ?? error.message)}\n`,
   );
+}
+
+/** The message, and what is wrong with each field; only the fields where the message says nothing else. */
+function linesOf({ message, issues }: ApiError): string[] {
+  const fields = issues.map((issue) => `${issue.path}: ${issue.message}`);
+  return fields.length > 0 && message.startsWith(fields.join("; ")) ? fields : [message, ...fields];
 }

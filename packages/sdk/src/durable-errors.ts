@@ -1,7 +1,7 @@
 import type { Run } from "@keelson/contract";
 import { formatDuration } from "@keelson/contract/plain";
 import { DataInvalidError } from "./data-invalid-error.ts";
-import { RETRY_ADVICE, type RetryAdvice } from "./retry-advice.ts";
+import { FINAL, RETRY_ADVICE, type RetryAdvice } from "./retry-advice.ts";
 import type { PayloadIssue } from "./payload-schema.ts";
 import { KeelsonError } from "./keelson-error.ts";
 
@@ -56,14 +56,19 @@ export class InterruptedError extends KeelsonError {
   }
 }
 
-/** The `timeout` of a wait passed before the awaited event. */
+/**
+ * The `timeout` of a wait passed before the awaited event. When the code does not catch the error, the run fails without a retry,
+ * because each attempt has the same wait.
+ */
 export class WaitTimeoutError extends KeelsonError {
   override readonly name: string = "WaitTimeoutError";
+  readonly [RETRY_ADVICE]: RetryAdvice = FINAL;
 }
 
-/** The token was cancelled: nobody will complete it. */
+/** The token was cancelled: nobody will complete it. When the code does not catch the error, the run fails without a retry. */
 export class TokenCancelledError extends KeelsonError {
   override readonly name: string = "TokenCancelledError";
+  readonly [RETRY_ADVICE]: RetryAdvice = FINAL;
   /** The token. */
   readonly tokenId: string;
 
@@ -73,9 +78,13 @@ export class TokenCancelledError extends KeelsonError {
   }
 }
 
-/** The token's own `timeout` was over before anybody completed it. */
+/**
+ * The token's own `timeout` was over before anybody completed it. When the code does not catch the error, the run fails without a
+ * retry.
+ */
 export class TokenExpiredError extends KeelsonError {
   override readonly name: string = "TokenExpiredError";
+  readonly [RETRY_ADVICE]: RetryAdvice = FINAL;
   /** The token. */
   readonly tokenId: string;
 
@@ -85,9 +94,13 @@ export class TokenExpiredError extends KeelsonError {
   }
 }
 
-/** A run that `task.call()` waited for ended otherwise than succeeded. */
+/**
+ * A run that `task.call()` waited for ended otherwise than succeeded. When the code does not catch the error, the run fails without a
+ * retry, because each attempt has the same child.
+ */
 export class ChildRunError extends KeelsonError {
   override readonly name: string = "ChildRunError";
+  readonly [RETRY_ADVICE]: RetryAdvice = FINAL;
   /** The child run. */
   readonly runId: string;
   /** Its task. */
@@ -98,7 +111,8 @@ export class ChildRunError extends KeelsonError {
   readonly failure: Run["failure"];
 
   constructor(task: string, runId: string, status: Run["status"], failure: Run["failure"]) {
-    super(`The run ${runId} of "${task}" is ${status}${failure ? `: ${failure.message}` : ""}`);
+    const ended = status === "cancelled" ? "was cancelled" : status === "expired" ? "expired" : "failed";
+    super(`The run ${runId} of "${task}" ${ended}${failure ? `: ${failure.message}` : ""}`);
     this.task = task;
     this.runId = runId;
     this.status = status;

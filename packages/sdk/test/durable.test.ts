@@ -309,7 +309,7 @@ test("a child run is started once, and its failure says which run it was", async
   assert.deepEqual(outputOf(await second.ended), {
     started: { id: one?.id },
     output: 4,
-    failed: ["ChildRunError", `The run ${three?.id} of "durable-callee" is failed: odd`],
+    failed: ["ChildRunError", `The run ${three?.id} of "durable-callee" failed: odd`],
   });
   assert.deepEqual(
     (await run.children()).map(({ payload, tags }) => [payload, tags]),
@@ -319,6 +319,21 @@ test("a child run is started once, and its failure says which run it was", async
       [3, []],
     ],
   );
+});
+
+test("an ending that each attempt would have fails the run, which is not tried again", async () => {
+  const called = declare(() => callee.call(1));
+  const calling = called.start();
+  await calling.parked();
+  await called.run.endChild(1, { outcome: "failed", failure: { kind: "application_error", message: "odd" } });
+  const failure = failureOf(await calling.ended);
+  assert.match(failure.message, /failed: odd$/);
+  assert.equal(failure.retryable, false);
+  const waited = declare(async () => (await tokens.create()).wait({ timeout: "5m" }));
+  const waiting = waited.start();
+  await waiting.parked();
+  await waited.run.passWait(2);
+  assert.equal(failureOf(await waiting.ended).retryable, false);
 });
 
 test("what the server does not take fails the run with its reason", async () => {

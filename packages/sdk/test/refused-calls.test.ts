@@ -22,7 +22,7 @@ const saga = async (): Promise<unknown> => {
     return [codeOf(error), (error as Error).message, undone];
   }
 };
-const SAGA = ["invalid_request", "operations.0.priority: must be <= 100", "undone"];
+const SAGA = ["invalid_request", "priority: must be <= 100", "undone"];
 
 test("a call that is refused rejects, and the code goes on, the same in each replay", async () => {
   const { run, start } = declare(saga);

@@ -161,7 +161,7 @@ export class Reporter {
     this.#batchLimit = LIMITS.reportOperations;
     this.#options.logger.error({ err: error }, "the server refused a report of one operation");
     const code = error instanceof ServiceError ? error.code : "internal";
-    this.#settle(batch[0] as QueuedOperation, { code, message: (error as Error).message }, null);
+    this.#settle(batch[0] as QueuedOperation, { code, message: messageOf(error as Error) }, null);
   }
 
   #settle(
@@ -211,3 +211,6 @@ export class Reporter {
     return later;
   }
 }
+
+/** Code that made the call knows its fields, and of no report. */
+const messageOf = ({ message }: Error): string => message.replaceAll(/(^|; )operations\.0\./g, "$1");

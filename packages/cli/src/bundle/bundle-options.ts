@@ -117,6 +117,16 @@ export function bundleOptions(source: BundleSource, externals: Externals) {
 /** One message of the bundler as `file:line:column: what`. */
 export function describeMessage({ text, location, notes }: Message): string {
   const place = location === null ? "" : `${location.file}:${location.line}:${location.column + 1}: `;
-  const hint = notes[0]?.text;
+  const hint = hintOf(text, notes[0]?.text);
   return `${place}${text}${hint === undefined ? "" : ` (${hint})`}`;
+}
+
+const PACKAGE = /^Could not resolve "((?:@[\w.-]+\/)?\w[\w.-]*)(?:\/[^"]*)?"$/;
+
+/** The bundler tells how to leave a missing package out; whoever imports it wants it in. */
+function hintOf(text: string, note: string | undefined): string | undefined {
+  const [, name] = PACKAGE.exec(text) ?? [];
+  return name !== undefined && note?.startsWith("You can mark the path")
+    ? `install it with \`npm install ${name}\`, or correct the name`
+    : note;
 }

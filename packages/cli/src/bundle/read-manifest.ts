@@ -41,6 +41,9 @@ function findPlace(stack: string, folder: string): string {
   return found === undefined ? "" : `${found}: `;
 }
 
+/** Node's exit code where nothing is left that could settle a top-level `await`. */
+const UNSETTLED = 13;
+
 /** On the clock, of a process that the machine hardly runs. */
 const LONGEST_FACTOR = 10;
 
@@ -85,8 +88,13 @@ function boot(
         starved: `could not be loaded: this machine is too busy. Run the command again.`,
       };
       const ended =
-        over === null ? `ended with ${signal ?? `exit code ${code}`} while it was loaded` : reasons[over];
-      resolve({ answer, output: output.trim(), ended });
+        over !== null
+          ? reasons[over]
+          : code === UNSETTLED
+            ? "was not loaded: an `await` outside of all functions waits for something that never happens"
+            : `ended with ${signal ?? `exit code ${code}`} while it was loaded`;
+      // What Node says of it points into the loader.
+      resolve({ answer, output: code === UNSETTLED ? "" : output.trim(), ended });
     });
   });
 }

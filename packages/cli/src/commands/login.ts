@@ -10,6 +10,7 @@ import {
 } from "@keelson/sdk";
 import type { Command } from "commander";
 import { paint, type Cli } from "../cli.ts";
+import { checkServerUrl } from "../chosen-place.ts";
 import { findCredentialsFile, sameServer } from "../config.ts";
 import { EXIT, ExitError, usageError } from "../exit-codes.ts";
 import { openPage } from "../open-page.ts";
@@ -51,8 +52,7 @@ function chooseServer(cli: Cli, argument: string | undefined): string {
   const url =
     argument ?? cli.givenUrl() ?? findCredentialsFile(env, cwd)?.url ?? findLogin(env, null)?.url ?? null;
   if (url === null) throw usageError("Say which server: keelson login <url>");
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw usageError(`${url} is not an http(s) URL`);
+  checkServerUrl(url);
   return url.replace(/\/+$/, "");
 }
 

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Client, Run, RunEvent, RunLogChunk } from "@keelson/sdk";
 import { paint, type Cli } from "../cli.ts";
 import { describeLive, nameOf } from "./describe-live.ts";
-import { ownFrame } from "../own-frame.ts";
+import { causesOf, ownFrame } from "../own-frame.ts";
 
 /** What of a run has been shown: the cursors of its events and its output, undefined for nothing. */
 export type Shown = { events?: string; logs?: string; isWaiting: boolean };
@@ -29,8 +29,11 @@ async function printEvent(cli: Cli, run: Run, event: RunEvent, project: ShownPro
   if (said === null) return;
   cli.print(`${paint(stdout, "dim", nameOf(run))}  ${paint(stdout, said.style, said.text)}`);
   if (!said.isFailure) return;
-  const frame = ownFrame(await stackOf(run, event, project), project.directory);
-  if (frame !== null) cli.print(`${" ".repeat(nameOf(run).length)}  at ${frame}`);
+  const stack = await stackOf(run, event, project);
+  const frame = ownFrame(stack, project.directory);
+  const margin = " ".repeat(nameOf(run).length);
+  if (frame !== null) cli.print(`${margin}  at ${frame}`);
+  for (const cause of causesOf(stack)) cli.print(`${margin}  caused by ${cause}`);
 }
 
 /** Whole lines of one output; what is left without a newline at the end is a line, too. */

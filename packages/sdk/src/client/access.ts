@@ -99,8 +99,14 @@ function fixedAccess({
   apiKey: string | null | undefined;
 }): AccessSource {
   if (url === undefined || url === "") throw new UsageError("No server URL: pass `url` or set KEELSON_URL");
-  if (apiKey === undefined || apiKey === "")
+  // A file that a key was read from ends with a line break.
+  const key = apiKey?.trim() ?? apiKey;
+  if (key === undefined || key === "")
     throw new UsageError("No API key: pass `apiKey` or set KEELSON_API_KEY");
-  const access = { url: toServerUrl(url), apiKey };
+  if (key !== null && !/^[!-~]+$/.test(key))
+    throw new UsageError(
+      "The API key has a character that no key has, such as a space: pass it as it was created",
+    );
+  const access = { url: toServerUrl(url), apiKey: key };
   return { find: () => access, owner: () => access };
 }

@@ -1,5 +1,6 @@
 import type { DurableResult, EffectResult, ExecuteResult, JournalKind, WaitState } from "@keelson/contract";
 import { StepError } from "../../durable-errors.ts";
+import { FINAL } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
 import { Calls } from "./calls.ts";
 import { checkCallName } from "./check-call-name.ts";
@@ -131,9 +132,7 @@ export class DurableRun {
       "step",
       name,
       ({ value, error }, { resolve, reject }) =>
-        error === null
-          ? resolve(value as T)
-          : reject(new StepError(name, toError(error), { retryable: false })),
+        error === null ? resolve(value as T) : reject(new StepError(name, toError(error), FINAL)),
       ({ position, place }, { settle }) => {
         const finished = (outcome: StepOutcome): void => {
           if ("error" in outcome && this.signal.aborted) return;

@@ -1,5 +1,5 @@
 import { StepError } from "../../durable-errors.ts";
-import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
+import { FINAL, readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import type { Settle } from "./call-promises.ts";
 import type { Entry, Outcome } from "./outbox.ts";
 import type { StepOutcome } from "./run-tries.ts";
@@ -31,7 +31,7 @@ export function toStepOutcome<T>(
     deliver: () => settle.reject(failure),
     done,
     sent: () => {
-      failure[RETRY_ADVICE] = { retryable: false };
+      failure[RETRY_ADVICE] = FINAL;
     },
   };
 }

@@ -10,14 +10,14 @@ export type CredentialOrigin = { cell: string | null; keyNumber: number };
 export type Keyring = (keyNumber: number) => MasterKey;
 
 /** As it is stored beside an id: only what an installation has that was given a tag, or another key. */
-export type StoredOrigin = { cell?: string | undefined; key_number?: number | undefined };
+export type StoredOrigin = { cell?: string | undefined; key?: number | undefined };
 
 export const storeOrigin = ({ cell, keyNumber }: CredentialOrigin): StoredOrigin => ({
   ...(cell !== null && { cell }),
-  ...(keyNumber > 0 && { key_number: keyNumber }),
+  ...(keyNumber > 0 && { key: keyNumber }),
 });
 
-export const readOrigin = ({ cell, key_number: keyNumber }: StoredOrigin): CredentialOrigin => ({
+export const readOrigin = ({ cell, key: keyNumber }: StoredOrigin): CredentialOrigin => ({
   cell: cell ?? null,
   keyNumber: keyNumber ?? 0,
 });

@@ -1,7 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import type { Keyring } from "../credentials/credential-origin.ts";
-import { listEarlierKeys, putEarlierKeys } from "../credentials/installation-writes.ts";
 import { holdPresentKey, replacedKey, type MasterKey } from "../credentials/master-key.ts";
+import { listEarlierKeys, putEarlierKeys } from "./earlier-key-writes.ts";
 import { masterKeyWrapper } from "./envelope.ts";
 
 /** Master keys that were replaced: each is stored under the present one, for the credentials that were derived from it. */

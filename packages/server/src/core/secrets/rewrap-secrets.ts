@@ -35,7 +35,7 @@ function rewrap(from: KeyWrapper, to: KeyWrapper, row: NamedKeyRow): Buffer {
     throw new Error(
       `The secret ${row.name} of the environment ${encodeId("env", row.environmentId)} has a value (version ${row.version}) that ` +
         "cannot be read with the master key that is to be replaced, so nothing was changed. " +
-        `Start a server, delete the secret with \`keelson secret delete ${row.name}\`, run this again, and set the secret anew.`,
+        `Start a server, delete the secret with \`keelson secret delete ${row.name}\`, run this again, and set the secret once more.`,
       { cause: error },
     );
   }

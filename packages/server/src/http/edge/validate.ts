@@ -92,7 +92,12 @@ const refusal = (errors: readonly ErrorObject[] | null | undefined, noun: string
 /** What to tell of the errors of one value: each place once, and of a union only the branch that was meant. */
 export function toIssues(errors: readonly ErrorObject[], noun: string): ErrorIssue[] {
   const issues = new Map<string, ErrorIssue>();
+  const empty = new Set(
+    errors.filter(({ keyword }) => keyword === "minLength").map((error) => error.instancePath),
+  );
   for (const error of keepLikelyBranches(errors)) {
+    // A text that is too short is told only that.
+    if (error.keyword === "pattern" && empty.has(error.instancePath)) continue;
     const issue = toIssue(error, noun);
     issues.set(`${issue.path}\n${issue.message}`, issue);
   }

@@ -142,10 +142,10 @@ const toShown = (
 
 /** The token follows from its id and origin, and is not stored with the reply. */
 function withToken(keyring: Keyring, kept: KeptReply): Reply {
-  const { id: shownId, cell, key_number, ...rest } = fieldsOf<Kept>(kept);
+  const { id: shownId, cell, key, ...rest } = fieldsOf<Kept>(kept);
   const id = decodeId("pat", shownId);
   if (id === null) throw new Error("The stored answer of a creation names no public access token.");
-  const token = derivePublicAccessToken(keyring, id, readOrigin({ cell, key_number }));
+  const token = derivePublicAccessToken(keyring, id, readOrigin({ cell, key }));
   const body: CreatedPublicAccessToken = { id: shownId, public_access_token: token, ...rest };
   return { status: kept.status, body, headers: kept.headers };
 }
