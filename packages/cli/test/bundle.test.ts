@@ -105,6 +105,14 @@ test("what is wrong in the code is told with file and line", async () => {
     /src\/tasks\/b\.ts:2:\d+: task\(\): "same" is declared twice/,
   );
   assert.match(
+    await problemOf({ "src/tasks/a.ts": `import pad from "@no/such-package/pad";\npad();` }),
+    /Could not resolve "@no\/such-package\/pad" \(install it with `npm install @no\/such-package`, or correct the name\)/,
+  );
+  assert.match(
+    await problemOf({ "src/tasks/a.ts": `await new Promise(() => undefined);` }),
+    /was not loaded: an `await` outside of all functions waits for something that never happens$/,
+  );
+  assert.match(
     await problemOf({ "src/tasks/a.ts": `process.exit(3);` }),
     /ended with exit code 3 while it was loaded/,
   );

@@ -67,6 +67,7 @@ suite("the command line", () => {
       [["token", "complete", "t", "--data", "{"], /data is not JSON/],
       [["token", "list", "--status", "odd"], /one of pending/],
       [["--nonsense"], /unknown option/],
+      [["run", "list", "--url", "localhost"], /"localhost" is not the URL of a server, such as http/],
     ] as const) {
       const { code, stdout, stderr } = await keelson(args, { env: nowhere });
       assert.match(stderr, message);
@@ -115,6 +116,11 @@ suite("the command line", () => {
       [["--api-key", limited, "run", "get", id], 3, /\(forbidden, request /],
       [["run", "get", absentRunId(id)], 4, /\(not_found, request /],
       [[...start, "2"], 5, /\(idempotency_conflict, request /],
+      [
+        ["task", "start", "report", "--tag", ""],
+        1,
+        /^error: tags\.0: must not be empty\n {2}\(invalid_request, /,
+      ],
     ] as const) {
       const { code, stdout, stderr } = await keelson(args, { env });
       assert.deepEqual([code, stdout], [expected, ""]);
@@ -153,12 +159,14 @@ suite("the command line", () => {
 
   test("a followed run writes its output where the task wrote it, and its failure is exit code 7", async () => {
     const follow = ["task", "start", "report", "--max-attempts", "1", "--follow"];
-    const failure = { kind: "application_error", message: "disk full", stack: null, retryable: true };
+    const stack =
+      "Error: disk full\n    at save (node:fs:1:1)\n[cause] Error: ENOSPC\n    at write (node:fs:2:2)";
+    const failure = { kind: "application_error", message: "disk full", stack, retryable: true };
     const [failed, { runId }] = await Promise.all([keelson(follow, { env }), work("failed", { failure })]);
     assert.deepEqual([failed.code, failed.stdout], [7, "to out\n"]);
     assert.equal(
       failed.stderr,
-      `Started ${runId}\nto err\n${runId} failed (report, attempt 1 of 1): disk full\n`,
+      `Started ${runId}\nto err\n${runId} failed (report, attempt 1 of 1): disk full\n  caused by Error: ENOSPC\n`,
     );
     const [succeeded] = await Promise.all([
       keelson([...follow, "--quiet"], { env }),

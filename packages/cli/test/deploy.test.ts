@@ -120,6 +120,28 @@ test("--no-promote leaves what is current, and code that cannot be bundled uploa
   assert.equal(await countDeployments(), count);
 });
 
+test("what the server refuses of the code is told by the names that the code has", async () => {
+  await using project = await createProject();
+  await writeFile(
+    join(project.path, "src/tasks/b.ts"),
+    `import { schedules } from "@keelson/sdk";
+for (const [id, cron] of [["fine", "1 * * * *"], ["nightly", "61 * * * *"]]) schedules.task({ id, task: "a", cron });`,
+  );
+  const refused = await keelson(["deploy"], { cwd: project.path, env });
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /error: The server does not take the deployment\n {2}schedule "nightly", cron: "61 \* \* \* \*" cannot be used: .*0 to 59\n/,
+  );
+  const { error } = JSON.parse(
+    (await keelson(["deploy", "--json"], { cwd: project.path, env })).stderr.split("\n").at(-2) ?? "",
+  );
+  assert.deepEqual(
+    [error.code, error.details.issues[0].path],
+    ["invalid_request", "manifest.schedules.1.cron"],
+  );
+});
+
 test("examples take the place of examples, and of nothing that a user has deployed", async () => {
   verdict = "ready";
   await using project = await createProject();

@@ -62,9 +62,10 @@ export const ERROR_CODES = {
   },
   unauthenticated: {
     status: 401,
-    summary: "The credential is missing, unknown, expired or revoked.",
+    summary:
+      "The credential is missing, unknown, expired or revoked, or of a kind that the route does not take.",
     action:
-      "Send a valid credential as `Authorization: Bearer …`; make a new one if it was revoked or has expired.",
+      "Send a valid credential as `Authorization: Bearer …`; make a new one if it was revoked or has expired. The message says what the route takes.",
   },
   forbidden: {
     status: 403,

@@ -7,6 +7,7 @@ import {
   type WhileBusy,
 } from "@keelson/contract/plain";
 import { checkIsolation } from "./check-isolation.ts";
+import { checkOptions, type OptionNames } from "./check-options.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
 import type { RunContext } from "./context.ts";
@@ -16,7 +17,7 @@ import type { JsonInput, JsonOf } from "./json-type.ts";
 import type { PayloadSchema, SentBy } from "./payload-schema.ts";
 import { registry } from "./registry.ts";
 import type { RunSession } from "./session.ts";
-import type { TaskOptions } from "./task.ts";
+import { ENTRYPOINT_OPTIONS, type TaskOptions } from "./task.ts";
 import { UsageError } from "./keelson-error.ts";
 
 /** The options of `actor()` besides `run` and `input`: a task's options, for each turn. */
@@ -37,6 +38,17 @@ export type ActorOptions = Omit<TaskOptions, "mcp"> & {
    */
   whileBusy?: WhileBusy;
 };
+
+const OWN_OPTIONS = {
+  idleTimeout: true,
+  sessionOnFailure: true,
+  whileBusy: true,
+} as const satisfies OptionNames<Omit<ActorOptions, keyof TaskOptions>>;
+export const ACTOR_OPTIONS = {
+  ...ENTRYPOINT_OPTIONS,
+  ...OWN_OPTIONS,
+  ...{ input: true, output: true, state: true, run: true, onFailure: true },
+} as const;
 
 /** Throws a UsageError when the value of an option differs from all of these words. */
 function checkChoice<T extends string>(id: string, option: string, value: T, choices: readonly T[]): void {
@@ -120,7 +132,7 @@ type ActorBody<Input, Written, Output, Stored, State> = {
  * `DataInvalidError`, and readers have its type: `client.sessions.open<typeof chat>(id)`. `state` is one of the session's state: its
  * input is what `session.state.set()` takes, its output what `session.state.get()` gives.
  *
- * Throws a UsageError for an invalid id, and for an id that is declared twice.
+ * Throws a UsageError for an invalid id, for an id that is declared twice, and for an option that does not exist.
  */
 export function actor<
   const Id extends string,
@@ -177,6 +189,7 @@ export function actor(
       `actor(): ${JSON.stringify(options.id)} is not an actor id (letters, digits, . _ -, up to 128 characters)`,
     );
   }
+  checkOptions(`actor(): "${options.id}"`, options, ACTOR_OPTIONS);
   checkSecretNames("actor", options.id, options.secrets);
   checkPermissions("actor", options.id, options.permissions);
   checkIsolation("actor", options.id, options);

@@ -1,4 +1,5 @@
 import type { RetryPolicy } from "@keelson/contract";
+import { checkOptions, type OptionNames } from "./check-options.ts";
 import { toWireDuration, type DurationInput } from "./duration-input.ts";
 
 /**
@@ -17,7 +18,17 @@ export type RetryOptions = {
   jitter?: boolean;
 };
 
+const RETRY_OPTIONS = {
+  maxAttempts: true,
+  initialDelay: true,
+  maxDelay: true,
+  factor: true,
+  jitter: true,
+} as const satisfies OptionNames<RetryOptions>;
+
+/** Throws a UsageError for an option that does not exist, and for an invalid duration. */
 export function toWireRetry(retry: RetryOptions): RetryPolicy {
+  checkOptions("retry", retry, RETRY_OPTIONS);
   const wire: RetryPolicy = {};
   if (retry.maxAttempts !== undefined) wire.max_attempts = retry.maxAttempts;
   if (retry.initialDelay !== undefined)

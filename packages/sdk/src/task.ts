@@ -15,6 +15,7 @@ import {
   type ChildStartOptions,
 } from "./child-runs.ts";
 import { checkIsolation, type TaskFolderOption } from "./check-isolation.ts";
+import { checkOptions, type OptionNames } from "./check-options.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
 import type { RunContext } from "./context.ts";
@@ -77,6 +78,12 @@ export type TaskOptions = {
    */
   permissions?: readonly RunPermission[];
 };
+
+export const ENTRYPOINT_OPTIONS = {
+  ...{ id: true, description: true, retry: true, queue: true, maxDuration: true, ttl: true, execution: true },
+  ...{ sandbox: true, memoryMb: true, isolation: true, folders: true, secrets: true, permissions: true },
+} as const satisfies OptionNames<Omit<TaskOptions, "mcp">>;
+const TASK_OPTIONS = { ...ENTRYPOINT_OPTIONS, mcp: true, payload: true, run: true, onFailure: true } as const;
 
 /** A declared task. `Input` is the type of its payload, `Output` the type of its output. */
 export type Task<Id extends string = string, Input = unknown, Output = unknown> = {
@@ -150,7 +157,7 @@ type TaskBody<Payload, Output, Input> = {
  * Declares a task. The payload's types come from its Standard Schema: its input type for starts, its output type
  * for `run`. Without one, or with a plain JSON Schema, they come from how `run` annotates its parameter.
  *
- * Throws a UsageError for an invalid id, and for an id that is declared twice.
+ * Throws a UsageError for an invalid id, for an id that is declared twice, and for an option that does not exist.
  */
 export function task<const Id extends string, Schema extends StandardTypedV1, Output>(
   options: TaskOptions & { id: Id; payload: Schema } & TaskBody<
@@ -171,6 +178,7 @@ export function task(
       `task(): ${JSON.stringify(options.id)} is not a task id (letters, digits, . _ -, up to 128 characters)`,
     );
   }
+  checkOptions(`task(): "${options.id}"`, options, TASK_OPTIONS);
   checkSecretNames("task", options.id, options.secrets);
   checkPermissions("task", options.id, options.permissions);
   checkIsolation("task", options.id, options);

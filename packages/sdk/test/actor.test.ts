@@ -339,6 +339,10 @@ test("actors are in the manifest, and a declaration that cannot be used is refus
     /"neither": sessionOnFailure is "close"; it must be "keep_open" or "end"/,
   );
   assert.throws(() => actor({ id: "manifest-actor", run: () => 1 }), /declared twice/);
+  assert.throws(
+    () => actor({ id: "misspelt", idleTimeOut: "1m", run: () => 1 } as never),
+    /^UsageError: actor\(\): "misspelt": there is no option "idleTimeOut"; there are .*idleTimeout/,
+  );
   assert.throws(() => actor({ id: "has space", run: () => 1 }), UsageError);
   actor({ id: "bad-idle", idleTimeout: "soon" as never, run: () => 1 });
   assert.throws(() => keelson.manifest(), /actor "bad-idle": idleTimeout must be a duration/);

@@ -52,7 +52,7 @@ test("a batch starts all children, waits for all of them, and gives each result 
   const [one, two, three] = (await run.children()).map(({ id }) => id);
   const expected = [
     [one, { files: 1 }, null],
-    [two, null, `The run ${two} of "batch-measure" is failed: lost`],
+    [two, null, `The run ${two} of "batch-measure" failed: lost`],
     [three, null, `The run ${three} of "batch-measure" did not end within the timeout`],
   ];
   const second = start({ dieAt: "end" });

@@ -64,9 +64,15 @@ suite("a request", () => {
     assert.partialDeepStrictEqual(await scene.get(id), { sdk_version: "0.1.0", cli_version: "9" });
   });
 
-  test("needs a URL and a key, and says which is missing", () => {
+  test("needs a URL and a key, and says which is missing", async () => {
     assert.throws(() => new Client({ apiKey: "x", url: "" }), /KEELSON_URL/);
     assert.throws(() => new Client({ url: "http://127.0.0.1:1", apiKey: "" }), /KEELSON_API_KEY/);
+    assert.throws(
+      () => new Client({ url: "http://127.0.0.1:1", apiKey: "a b" }),
+      /has a character that no key has/,
+    );
+    const ofFile = connect(undefined, { apiKey: `${scene.server.credentials.api_key}\n` });
+    assert.equal(typeof (await ofFile.runs.counts()).queued, "number");
     assert.throws(() => new Client({ url: "ftp://x", apiKey: "x" }), /http/);
   });
 

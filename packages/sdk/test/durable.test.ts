@@ -325,7 +325,10 @@ test("an ending that each attempt would have fails the run, which is not tried a
   const called = declare(() => callee.call(1));
   const calling = called.start();
   await calling.parked();
-  await called.run.endChild(1, { outcome: "failed", failure: { kind: "application_error", message: "odd" } });
+  await called.run.endChild(1, {
+    outcome: "failed",
+    failure: { kind: "application_error", message: "odd", retryable: true },
+  });
   const failure = failureOf(await calling.ended);
   assert.match(failure.message, /failed: odd$/);
   assert.equal(failure.retryable, false);

@@ -364,6 +364,10 @@ test("a declaration that cannot be used is refused where it stands", () => {
   assert.throws(() => task({ id, run: () => 2 }), /declared twice/);
   assert.throws(() => task({ id: "has space", run: () => 2 }), UsageError);
   assert.throws(() => task({ id: freshId() } as never), /no run function/);
+  assert.throws(
+    () => task({ id: "misspelt", retries: 5, run: () => 1 } as never),
+    /^UsageError: task\(\): "misspelt": there is no option "retries"; there are id, .*retry, .*run/,
+  );
   assert.throws(() => task({ id: freshId(), secrets: ["a-b"], run: () => 2 }), /not a secret's name/);
   queue({ name: "once" });
   assert.throws(() => queue({ name: "once" }), /declared twice/);

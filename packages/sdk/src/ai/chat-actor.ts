@@ -1,4 +1,5 @@
-import { actor, type Actor, type ActorOptions } from "../actor.ts";
+import { actor, ACTOR_OPTIONS, type Actor, type ActorOptions } from "../actor.ts";
+import { checkOptions, type OptionNames } from "../check-options.ts";
 import type { RunContext } from "../context.ts";
 import type { RunSession } from "../session.ts";
 import { readChatInput, type ChatInput } from "./chat-input.ts";
@@ -35,9 +36,22 @@ export const chatActor = <const Id extends string>(
 ): Actor<Id, ChatInput, { answers: number }> =>
   actor({
     idleTimeout: IDLE_TIMEOUT,
-    ...options,
+    ...ofActor(options),
     run: (session: RunSession, ctx: RunContext) => converse(session, ctx, options),
   }) as Actor<Id, ChatInput, { answers: number }>;
+
+const CHAT_OPTIONS = {
+  ...{ model: true, instructions: true, tools: true, approval: true, approvalTimeout: true, maxSteps: true },
+  ...{ modelRetry: true, toolRetry: true, maxHistory: true, costOf: true, settings: true, errorText: true },
+  onAnswer: true,
+} as const satisfies OptionNames<AnswerOptions & Pick<ChatActorOptions, "onAnswer">>;
+
+/** Without those of the answers. An option that neither has is refused with the others named. */
+function ofActor<Id extends string>(options: ChatActorOptions<Id>): ActorOptions & { id: Id } {
+  checkOptions(`chatActor(): "${options.id}"`, options, { ...ACTOR_OPTIONS, ...CHAT_OPTIONS });
+  const own = Object.entries(options).filter(([name]) => !Object.hasOwn(CHAT_OPTIONS, name));
+  return Object.fromEntries(own) as ActorOptions & { id: Id };
+}
 
 async function converse(
   session: RunSession,

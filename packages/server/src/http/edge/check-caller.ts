@@ -3,6 +3,7 @@ import type { Principal } from "../../core/credentials/principal.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { ShownCredential } from "./authenticate/find-credential.ts";
 import type { Route } from "./route.ts";
+import { wrongCredential } from "./wrong-credential.ts";
 
 const unauthenticated = (credential: string | null): DomainError =>
   new DomainError(
@@ -32,8 +33,10 @@ export function checkCaller(
   const { access } = route;
   if (access.kind === "public") return null;
   if (access.kind === "visitor" && principal === null && credential?.isCookie !== false) return null;
-  if (principal === null || !fits(access.kind, route, principal, credential))
-    throw unauthenticated(credential?.text ?? null);
+  if (principal === null || !fits(access.kind, route, principal, credential)) {
+    const text = credential?.text ?? null;
+    throw wrongCredential(access.kind, route, principal, text) ?? unauthenticated(text);
+  }
   if (
     access.kind === "environment" &&
     "permissions" in principal &&
