@@ -67,6 +67,8 @@ export class HeldWorkspace {
   #prepared: Prepared | null = null;
   /** Until it is known which of the processes that were found are still wanted. */
   #isAdopted: boolean;
+  /** What the first answer about it named: an earlier process of the agent may have begun that, and nothing else. */
+  #former: ReadonlySet<string> | null = null;
   /** The version that was current when a process began. */
   readonly #begunAt = new Map<string, string>();
 
@@ -131,14 +133,17 @@ export class HeldWorkspace {
   }
 
   /**
-   * Takes what an answer of the poll has for its processes. `wasReady` is whether it could when the poll was made: what the
-   * supervisor runs and that answer did not name has ended for the server.
+   * Takes what an answer of the poll has for its processes. `isTold` is whether the answer says all that there is of it.
+   * `wasReady` is whether it could take that when the poll was made: what the supervisor runs and that answer did not name has
+   * ended for the server.
    */
-  async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
+  async take(starts: readonly ProcessStart[], isTold: boolean, wasReady: boolean): Promise<void> {
     const prepared = this.#prepared;
+    if (isTold) this.#former ??= new Set(starts.map((start) => start.process_id));
     if (this.#stop !== null || this.#over.signal.aborted) return;
     if (prepared === null) return this.#isAdopted ? undefined : this.#waiting.add(starts);
-    if (starts.length > 0) await this.#giveNewFiles(prepared);
+    if (starts.length > 0 && this.#owner !== null && this.#attachments.some)
+      await giveNewFiles(prepared.folder.root, this.#owner, this.#context.logger);
     for (const start of starts) {
       if (start.status === "pending" && start.on_lost === "rerun") await this.#keepBefore(prepared, start);
       this.#begin(prepared, start);
@@ -153,11 +158,12 @@ export class HeldWorkspace {
 
   #begin({ committer, folder, relay }: Prepared, start: ProcessStart, isStarted?: Promise<boolean>): void {
     const { process_id: id } = start;
+    const isNew = this.leased.status === "preparing" || this.#former?.has(id) === false;
     // With which version an earlier process of the agent has begun one, nobody knows any more.
-    if (start.status === "pending" || (start.given === true && !this.#isAdopted))
+    if (start.status === "pending" || (start.given === true && isNew))
       this.#begunAt.set(id, committer.versionId());
     const marked = start.on_lost === "reject" ? this.#custody.begin(folder, id) : Promise.resolve();
-    relay.accept(start, { marked, ...(isStarted === undefined ? {} : { isStarted }) });
+    relay.accept(start, { isNew, marked, ...(isStarted === undefined ? {} : { isStarted }) });
   }
 
   /** Says that it is live, and with that word which processes begin that came with the lease. */
@@ -176,11 +182,6 @@ export class HeldWorkspace {
     await this.#heedLoss(committer.commit(cause)).catch((err: unknown) => {
       this.#context.logger.warn({ ...this.fields, err }, "what a command begins with could not be committed");
     });
-  }
-
-  async #giveNewFiles({ folder }: Prepared): Promise<void> {
-    if (this.#owner === null || !this.#attachments.some) return;
-    await giveNewFiles(folder.root, this.#owner, this.#context.logger);
   }
 
   isReady(): boolean {

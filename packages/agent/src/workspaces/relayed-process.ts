@@ -26,6 +26,8 @@ const GONE: ProcessExit = {
 
 /** What a process that was not started yet waits for before it begins. */
 export type Admission = {
+  /** It was not there when an earlier process of the agent ended: nobody but this one can have begun it. */
+  isNew?: boolean;
   /** Whether the server has started it; absent: it is asked. */
   isStarted?: Promise<boolean>;
   /** What has to be on the disk before. */
@@ -46,6 +48,8 @@ export class RelayedProcess {
   #inputClosed = false;
   #controlSequence = 0;
   #isStalled = false;
+  /** The supervisor is there, and what an earlier one ran is gone: what that changed is in the folder, and in no version. */
+  #leftChanges = false;
 
   constructor(start: ProcessStart, options: ProcessRelayOptions, signal: AbortSignal, admission: Admission) {
     this.#start = start;
@@ -124,11 +128,14 @@ export class RelayedProcess {
   async #relay(): Promise<ProcessExit | null> {
     const { supervisor, origin } = this.#options;
     const { process_id: id, status, given, stored } = this.#start;
+    const isNew = origin === "started" || this.#admission.isNew === true;
     try {
-      if (status === "pending" || (given === true && origin === "started")) return await this.#begin();
+      if (status === "pending" || (given === true && isNew)) return await this.#begin();
       const state = (await supervisor.list()).find((process) => process.id === id);
       // Whoever would have begun what was given is there, and does not know it: the answer that had it was lost.
-      if (state === undefined) return given === true && origin === "adopted" ? await this.#begin() : GONE;
+      if (state === undefined && given === true && origin === "adopted") return await this.#begin();
+      this.#leftChanges = state === undefined;
+      if (state === undefined) return GONE;
       this.#inputOffset = state.inputOffset;
       this.#inputClosed = state.inputClosed;
       this.#controlSequence = state.controlSequence;
@@ -213,7 +220,7 @@ export class RelayedProcess {
       // With the commit, too: an end that is told there is told once.
       ...(exit.error === null ? {} : { error: { message: exit.error.slice(0, 8192) } }),
     };
-    if (exit.outcome !== "lost") {
+    if (exit.outcome !== "lost" || this.#leftChanges) {
       versionId = await this.#options
         .commit({ kind, id }, { process_id: id, ...end })
         .catch((error: unknown) => {

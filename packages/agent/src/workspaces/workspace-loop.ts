@@ -185,8 +185,13 @@ export class WorkspaceLoop {
     const held = [...this.#held.values()];
     for (const workspace of held) {
       const { materialization_id: id } = workspace.fields;
+      // What a run has attached to meanwhile the poll did not ask about.
+      const isTold =
+        asked.includes(workspace) ||
+        answer.materializations.some((leased) => this.#find(leased) === workspace);
       await workspace.take(
         answer.processes.filter((start) => start.materialization_id === id),
+        isTold,
         ready.has(workspace),
       );
     }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { supervisorsOf } from "./support/supervisors.ts";
 import { markedProcesses } from "./support/marked-processes.ts";
 import { until } from "../support/until.ts";
 import { filesOf, startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
@@ -64,5 +65,29 @@ test("an agent that is killed and started again goes on with the files it had", 
   );
   assert.equal(await site.read(id, "changed.txt"), "not committed yet");
   assert.equal(await site.read(id, "kept.txt"), "before");
+  await agent.kill();
+});
+
+test("an agent that comes back without its supervisors begins what it is given from then on", async () => {
+  const agent = await site.startAgent();
+  const { id } = await site.create();
+  const running = await site.startExec(id, "echo work > changed; echo begun; sleep 600");
+  const mat = (await site.get(id)).materialization.id;
+  const supervisors = supervisorsOf(agent);
+  await agent.kill();
+  for (const pid of supervisors) process.kill(pid, "SIGKILL");
+  await agent.start();
+  const lost = await site.untilOver(running);
+  assert.deepEqual([lost.status, lost.error.message], ["lost", "The process that ran it is gone."]);
+  // What it had changed is not left to the end of the workspace.
+  assert.notEqual(lost.version_id, null);
+  assert.equal(await site.read(id, "changed", `&source=version&version_id=${lost.version_id}`), "work\n");
+  for (const turn of [1, 2]) {
+    const { status, exit_code: code, out } = await site.exec(id, `cat changed; echo ${turn}`);
+    assert.deepEqual([status, code, out], ["exited", 0, `work\n${turn}\n`]);
+  }
+  assert.equal((await site.get(id)).materialization.id, mat);
+  await site.act(id, "stop");
+  assert.equal(await site.read(id, "changed"), "work\n");
   await agent.kill();
 });

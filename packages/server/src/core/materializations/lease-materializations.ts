@@ -94,7 +94,8 @@ export async function leaseMaterializations(
   call: WorkspaceLeaseCall,
   signal: AbortSignal,
 ): Promise<WorkspaceLeaseAnswer> {
-  const poll = context.workspacePolls.open(call.workerId);
+  const held = call.held.map((item) => keyOf(item.materializationId, item.epoch));
+  const poll = context.workspacePolls.open(call.workerId, held.sort().join());
   let isGivenAlone = false;
   try {
     if (poll.isFollowUp) {

@@ -8,8 +8,12 @@ import type { LiveProcess } from "./look-for-processes.ts";
  * ends without its answer being heard is followed by one that looks.
  */
 export type WorkspacePolls = {
-  /** Opens one, which is given processes until it is closed. */
-  open(workerId: Uuid<"wkr">): WorkspacePoll;
+  /**
+   * Opens one, which is given processes until it is closed.
+   *
+   * @param held all that the worker says it has, as a text: a worker that has begun again, or was given more, is to look first.
+   */
+  open(workerId: Uuid<"wkr">, held: string): WorkspacePoll;
   /** Gives a process to the polls of the worker that has its workspace live. To be called when the process is durable. */
   give(workerId: Uuid<"wkr">, start: LiveProcess): void;
   /** The same with input, which a poll that follows at once is given as well. */
@@ -43,9 +47,9 @@ const MAX_IN_ROW = 5;
 const MAX_KEPT_INPUTS = 64;
 
 type Receiver = { start(start: LiveProcess): void; input(input: GivenInput): void };
-type LeftBehind = { places: readonly LivePlace[]; inRow: number; inputs: GivenInput[] };
+type LeftBehind = { held: string; places: readonly LivePlace[]; inRow: number; inputs: GivenInput[] };
 
-const NOTHING_LEFT: LeftBehind = { places: [], inRow: 0, inputs: [] };
+const NOTHING_LEFT: Omit<LeftBehind, "held"> = { places: [], inRow: 0, inputs: [] };
 
 /** @param inputs were given to nobody since the last poll. */
 function openBox(inputs: readonly GivenInput[]): Receiver & Pick<WorkspacePoll, "given" | "take"> {
@@ -77,10 +81,11 @@ export function createWorkspacePolls(): WorkspacePolls {
   /** Of workers that are about to poll again. */
   const left = new Map<string, LeftBehind>();
   return {
-    open: (workerId) => {
+    open: (workerId, held) => {
       const receivers = byWorker.get(workerId) ?? new Set();
       byWorker.set(workerId, receivers);
-      const { places: before, inRow, inputs } = left.get(workerId) ?? NOTHING_LEFT;
+      const last = left.get(workerId);
+      const { places: before, inRow, inputs } = last?.held === held ? last : NOTHING_LEFT;
       left.delete(workerId);
       const box = openBox(inputs);
       receivers.add(box);
@@ -108,7 +113,7 @@ export function createWorkspacePolls(): WorkspacePolls {
         close: (isGivenAlone) => {
           leave();
           if (isGivenAlone && places.length > 0) {
-            const next = { places, inRow: hasLooked ? 1 : inRow + 1, inputs: [] };
+            const next = { held, places, inRow: hasLooked ? 1 : inRow + 1, inputs: [] };
             left.set(workerId, next);
             setTimeout(() => left.get(workerId) === next && left.delete(workerId), FOLLOWS_WITHIN_MS).unref();
           }
