@@ -54,18 +54,23 @@ export function printPlan(cli: Cli, changes: readonly Change[], risks: ReadonlyM
 export const removalOf = (risks: ReadonlyMap<Change, string>): string =>
   `Remove ${[...risks.keys()].map(({ kind, id }) => `${kind} ${id}`).join(", ")} from the current deployment`;
 
+/** `in_use`: what a removal takes away; null for any other change, and for what nobody uses. */
+export type PlannedChange = Change & { in_use: string | null };
+
 export type Announced = { promote: boolean; yes: boolean; dryRun: boolean };
 
 /**
  * Says what a deploy adds, changes and removes, and which secrets are missing. Before it takes away what has live runs,
  * open sessions or active schedules, a person has to agree.
+ *
+ * @returns what changes.
  */
 export async function announceDeploy(
   cli: Cli,
   client: Client,
   bundle: Bundle,
   { promote, yes, dryRun }: Announced,
-): Promise<void> {
+): Promise<PlannedChange[]> {
   const { signal } = cli.host;
   const current = await findCurrent(client, signal);
   const changes = planDeploy(cli.wire.of(current) as DeploymentManifest | null, bundle.manifest);
@@ -79,6 +84,6 @@ export async function announceDeploy(
     cli.notice(
       `Only workers with the namespace tier for tasks run ${isolated.join(", ")}; \`keelson worker list\` shows which have it`,
     );
-  if (!promote || dryRun || risks.size === 0) return;
-  await confirm(cli, removalOf(risks), yes);
+  if (promote && !dryRun && risks.size > 0) await confirm(cli, removalOf(risks), yes);
+  return changes.map((change) => ({ ...change, in_use: risks.get(change) ?? null }));
 }

@@ -6,6 +6,7 @@ import { chosenPlace, type ChosenPlace } from "./chosen-place.ts";
 import type { Environment } from "./config.ts";
 import { findPlaceIds } from "./find-place.ts";
 import { givenKey, resolveAccess } from "./resolve-access.ts";
+import { visibleStyled } from "./terminal/visible.ts";
 import { createWireJson, type WireJson } from "./wire-json.ts";
 import { createSessionFetch, type PlaceIds } from "./session-fetch.ts";
 import { resolveUser, type UserCredentials } from "./user-credentials.ts";
@@ -84,11 +85,11 @@ export function createCli(program: Command, host: Host): Cli {
   const cli: Cli = {
     host,
     isJson: () => options().json === true,
-    print: (text) => void host.stdout.write(`${text}\n`),
+    print: (text) => void host.stdout.write(`${visibleStyled(text)}\n`),
     printJson: (value) => void host.stdout.write(`${wire.text(value)}\n`),
     wire,
     notice: (text) => {
-      if (options().quiet !== true) host.stderr.write(`${text}\n`);
+      if (options().quiet !== true) host.stderr.write(`${visibleStyled(text)}\n`);
     },
     client: async (further = {}) => {
       const access = resolveAccess(options(), host.env, host.cwd);

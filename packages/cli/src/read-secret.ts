@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { text } from "node:stream/consumers";
+import { isUtf8 } from "node:buffer";
+import { buffer } from "node:stream/consumers";
 import type { Cli } from "./cli.ts";
 import { interruption, usageError } from "./exit-codes.ts";
 
@@ -12,17 +13,28 @@ export async function readSecret(cli: Cli, name: string, file: string | undefine
   const { stdin, cwd } = cli.host;
   const value =
     file !== undefined
-      ? await readFile(resolve(cwd, file), "utf8").catch((error: Error) => {
-          throw usageError(`Cannot read ${file}: ${error.message}`);
-        })
+      ? textOf(
+          name,
+          await readFile(resolve(cwd, file)).catch((error: Error) => {
+            throw usageError(`Cannot read ${file}: ${error.message}`);
+          }),
+        )
       : stdin.isTTY
         ? await typeUnseen(cli, name)
-        : (await text(stdin)).replace(/\r?\n$/, "");
+        : textOf(name, await buffer(stdin)).replace(/\r?\n$/, "");
   if (value === "")
     throw usageError(
       `The value of ${name} is empty. Type it at a terminal, pipe it into this command, or give --from-file <file>.`,
     );
   return value;
+}
+
+/** Bytes that are no text would be others in the task. */
+function textOf(name: string, bytes: Buffer): string {
+  if (isUtf8(bytes) && !bytes.includes(0)) return bytes.toString();
+  throw usageError(
+    `The value of ${name} is not text in UTF-8. Secrets are text: give it in base64, as \`base64 -w0\` prints it, and decode it in the task.`,
+  );
 }
 
 function typeUnseen(cli: Cli, name: string): Promise<string> {

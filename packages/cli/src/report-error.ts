@@ -5,6 +5,7 @@ import { BundleError } from "./bundle/bundle-error.ts";
 import { paint, type Host } from "./cli.ts";
 import type { WireJson } from "./wire-json.ts";
 import { ExitError } from "./exit-codes.ts";
+import { visibleText } from "./terminal/visible.ts";
 
 /**
  * Writes why a command failed; with --json as one object, as the server's own errors are.
@@ -26,8 +27,8 @@ export function reportError(host: Host, error: unknown, wire: WireJson | null, n
   const label = paint(stderr, "red", "error:");
   if (error instanceof ApiError) {
     const [first, ...others] = linesOf(error);
-    stderr.write(`${label} ${first}\n`);
-    for (const line of others) stderr.write(`  ${line}\n`);
+    stderr.write(`${label} ${visibleText(first ?? "")}\n`);
+    for (const line of others) stderr.write(`  ${visibleText(line)}\n`);
     const id = error.requestId === null ? "" : `, request ${error.requestId}`;
     stderr.write(paint(stderr, "dim", `  (${error.code}${id})\n`));
     if (error.status === 401)
@@ -48,9 +49,9 @@ export function reportError(host: Host, error: unknown, wire: WireJson | null, n
     error instanceof ExitError ||
     error instanceof BundleError ||
     (error instanceof Error && error.name === "ConfigError");
-  stderr.write(
-    `${label} ${expected || !(error instanceof Error) ? (error instanceof Error ? error.message : String(error)) : (error.stack ?? error.message)}\n`,
-  );
+  const message = error instanceof Error ? error.message : String(error);
+  const said = expected || !(error instanceof Error) ? message : (error.stack ?? message);
+  stderr.write(`${label} ${visibleText(said)}\n`);
 }
 
 /** The message, and what is wrong with each field; only the fields where the message says nothing else. */

@@ -1,10 +1,11 @@
 import type { Run, RunCall, RunEvent, Session } from "@keelson/sdk";
 import { paint, type Cli, type Style } from "./cli.ts";
+import { visibleLine } from "./terminal/visible.ts";
 
 /** `keep` is never cut: who sees a row copies it. */
 type Cell = string | { text: string; style?: Style; keep?: boolean };
 
-const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
+const textOf = (cell: Cell): string => visibleLine(typeof cell === "string" ? cell : cell.text);
 
 /** Columns between two cells. */
 const GAP = 2;

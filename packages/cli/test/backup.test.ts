@@ -27,6 +27,15 @@ test(
       assert.match(written.file, /keelson-\d{8}T\d{6}Z\.tar$/);
       assert.equal((await stat(written.file)).mode & 0o777, 0o600);
       assert.deepEqual([written.includes_keys, written.size_bytes], [false, (await stat(written.file)).size]);
+      const nightly = join(folder, "var", "backups/");
+      for (const count of [1, 2]) {
+        const made = await keelson(["backup", nightly, "--json"], { env });
+        assert.equal(made.code, 0, made.stderr);
+        assert.equal(join(JSON.parse(made.stdout).file, "../"), nightly);
+        if (count === 1) await rm(JSON.parse(made.stdout).file);
+      }
+      const ofFile = await keelson(["backup", `${written.file}/`], { env });
+      assert.deepEqual([ofFile.code, /names a folder, and a file is there/.test(ofFile.stderr)], [1, true]);
       await server.close();
       await postgres.stop();
 

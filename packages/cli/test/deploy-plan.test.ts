@@ -76,6 +76,8 @@ suite("deploying", () => {
       export const summary = task({ id: "summary", run: () => 1 });`);
     const dry = await deploy("--dry-run");
     assert.deepEqual([dry.code, dry.stdout], [0, ""], dry.stderr);
+    const { changes } = JSON.parse((await deploy("--dry-run", "--json")).stdout);
+    assert.deepEqual(changes[0], { sign: "+", kind: "task", id: "summary", in_use: null });
     assert.deepEqual((await tasks()).toSorted(), ["old", "report"]);
     const second = await deploy();
     assert.equal(second.code, 0, second.stderr);

@@ -44,6 +44,14 @@ suite("secrets on the command line", () => {
     assert.deepEqual(await given(), {
       ...{ MAIL_PASSWORD: "correct horse", SIGNING_KEY: "line one\nline two\n" },
     });
+    await writeFile(join(folder.path, "key.der"), Buffer.from([0x30, 0x82, 0xff, 0x41]));
+    for (const bytes of ["key.der", "key.nul"]) {
+      if (bytes === "key.nul") await writeFile(join(folder.path, bytes), "a\0b");
+      const file = ["secret", "set", "SIGNING_KEY", "--from-file", bytes];
+      const binary = await keelson(file, { env, cwd: folder.path });
+      assert.match(binary.stderr, /SIGNING_KEY is not text in UTF-8\. .*base64/);
+      assert.deepEqual([binary.code, (await find("SIGNING_KEY")).version], [2, 1]);
+    }
     const empty = await keelson(["secret", ...set], { env, input: "\n" });
     assert.match(empty.stderr, /The value of MAIL_PASSWORD is empty/);
     assert.deepEqual([empty.code, (await find("MAIL_PASSWORD")).version], [2, 1]);

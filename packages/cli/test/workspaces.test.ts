@@ -5,6 +5,7 @@ import { after, before, suite, test } from "node:test";
 import type { DiffEntry, Exec, Workspace, WrittenFile } from "@keelson/contract";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { driveProcess } from "../../server/test/support/driven-process.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../server/test/support/workspace-worker.ts";
 import { createFolder, environmentOf, keelson, spawnKeelson, type Outcome } from "./support.ts";
 
@@ -82,6 +83,40 @@ suite("workspaces on the command line", () => {
     assert.equal((await run(["put", id, "x", join(folder.path, "absent")])).code, 2);
     assert.equal((await run(["put", id, "x", "-", "--mode", "rwx"])).code, 2);
     assert.equal((await readFile(join(folder.path, "data"))).length, 5);
+  });
+
+  test("names of files do nothing to a terminal, and stay in their line", async () => {
+    const id = await create();
+    const name = "a\u001b]0;pwn\u0007\nb";
+    await workspace(["put", id, name, "-"], "x");
+    const shown = "a\\x1b]0;pwn\\x07\\nb\n";
+    assert.ok((await workspace(["files", id])).endsWith(shown));
+    assert.equal(await workspace(["diff", id]), `A ${shown}`);
+    const { files } = JSON.parse(await workspace(["files", id, "--json"])) as { files: { name: string }[] };
+    assert.equal(files[0]?.name, name);
+  });
+
+  test("exec says that a part of an output did not come, and fails", async () => {
+    const id = await create();
+    const written = Promise.withResolvers<void>();
+    await using slow = await startFaultProxy(server.url, ({ path }) =>
+      path.includes("/stdout") ? { hold: written.promise } : "pass",
+    );
+    const args = ["workspace", "exec", id, "-n", "--", "sh"];
+    const running = keelson(args, { env: { ...env, KEELSON_URL: slow.url } });
+    const driven = await driveProcess(worker);
+    await driven.until(({ closed }) => closed);
+    for (let i = 0; i < 40; i += 1) await driven.write("stdout", "x".repeat(500_000));
+    await driven.end({ outcome: "exited", exit_code: 0 });
+    written.resolve();
+    const { code, stdout, stderr } = await running;
+    assert.equal(code, 1, stderr);
+    assert.ok(stdout.length >= 8 * 1024 * 1024 && stdout.length < 20_000_000, `${stdout.length}`);
+    assert.match(
+      stderr,
+      /Part of stdout is missing: the server keeps the last 8 MiB .*`keelson workspace cat`/,
+    );
+    await driven.release();
   });
 
   test("exec passes input and outputs, and exits with the program's code", async () => {

@@ -123,6 +123,14 @@ suite("workspaces", () => {
     assert.equal(await files.readText("docs/a b.txt", { versionId: written.versionId }), text);
   });
 
+  test("a command is a list, and not a text whose characters are its arguments", async () => {
+    for (const command of ["ls -la", []] as unknown as string[][])
+      await assert.rejects(
+        client.workspaces.exec("ws_1", command),
+        /^UsageError: exec\(\) takes a list of the program and its arguments, such as \["sh"/,
+      );
+  });
+
   test("a file is written only over what was seen", async () => {
     const { files } = client.workspaces.open(await client.workspaces.create());
     const isStale = (error: unknown): boolean => (error as BadRequestError).code === "precondition_failed";

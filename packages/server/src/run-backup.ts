@@ -11,7 +11,7 @@ import { findEmbeddedServer, startEmbeddedServer } from "./embedded-postgres/emb
 import { openBlobs } from "./open-blobs.ts";
 
 export type BackupRequest = {
-  /** A file, which must not be there, or a folder. */
+  /** A file, which must not be there, or a folder: one whose name ends with a slash is made. */
   place: string;
   /** Put the master key and `credentials.json` into it: whoever has the archive then has everything. */
   includeKeys: boolean;

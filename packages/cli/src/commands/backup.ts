@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { resolve, sep } from "node:path";
 import type { Command } from "commander";
 import { showProgress, sizeOf } from "../backup-progress.ts";
 import type { Cli } from "../cli.ts";
@@ -15,7 +15,7 @@ const KEYS_LEFT_OUT =
 export function addBackup(parent: Command, cli: Cli): void {
   parent
     .command("backup")
-    .argument("<file|folder>", "what to write; in a folder the file is named by the time")
+    .argument("<file|folder>", "what to write; in a folder (folder/) the file is named by the time")
     .description("Back up everything into one archive while the servers keep running")
     .option(
       "--include-keys",
@@ -32,7 +32,7 @@ export function addBackup(parent: Command, cli: Cli): void {
       lowerPriority();
       const progress = showProgress(cli);
       const { file, manifest, sizeBytes } = await runBackup(config, {
-        place: resolve(cwd, place),
+        place: `${resolve(cwd, place)}${/[/\\]$/.test(place) ? sep : ""}`,
         includeKeys,
         version: CLI_VERSION,
         signal,

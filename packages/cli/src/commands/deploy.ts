@@ -1,9 +1,15 @@
 import type { Command } from "commander";
 import { announceDeploy } from "../announce-deploy.ts";
+import type { ChosenPlace } from "../chosen-place.ts";
 import type { Cli } from "../cli.ts";
 import { DEPLOY_TIMEOUT_MS, deployBundle } from "../deploy-bundle.ts";
 import { projectFolder } from "../project/project-folder.ts";
 import { parseMillisecondsOption } from "../parse-arguments.ts";
+
+/** The place as it was chosen, so that the command can be repeated for it. */
+const flagsOf = ({ project, environment }: ChosenPlace): string =>
+  (project === null ? "" : ` --project ${project}`) +
+  (environment === null ? "" : ` --environment ${environment}`);
 
 type Options = { promote: boolean; timeout?: number; yes?: boolean; dryRun?: boolean };
 
@@ -31,8 +37,11 @@ export function addDeploy(parent: Command, cli: Cli): void {
         const { buildBundle } = await import("../bundle/build-bundle.ts");
         const bundle = await buildBundle({ directory: folder });
         for (const warning of bundle.warnings) cli.notice(`warning: ${warning}`);
-        await announceDeploy(cli, client, bundle, { promote, yes, dryRun });
-        if (dryRun) return;
+        const changes = await announceDeploy(cli, client, bundle, { promote, yes, dryRun });
+        if (dryRun) {
+          if (cli.isJson()) cli.printJson({ changes });
+          return;
+        }
         const options = {
           directory: folder,
           promote,
@@ -44,7 +53,7 @@ export function addDeploy(parent: Command, cli: Cli): void {
         if (cli.isJson()) cli.printJson(deployment);
         else
           cli.print(
-            `${deployment.version} is ${promote ? "current" : `ready; promote it with: keelson promote ${deployment.version}`}`,
+            `${deployment.version} is ${promote ? "current" : `ready; promote it with: keelson promote ${deployment.version}${flagsOf(cli.place())}`}`,
           );
       },
     );

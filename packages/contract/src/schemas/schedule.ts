@@ -57,11 +57,15 @@ const definition = {
   task: DeclaredId,
   ...scheduleTime,
   external_id: Type.Optional(Nullable(Type.String(keyText))),
-  active: Type.Optional(Type.Boolean({ description: "Default true." })),
+  active: Type.Optional(
+    Type.Boolean({
+      description: "Default: true for a new schedule; a schedule that is there stays as it is.",
+    }),
+  ),
   options: Type.Optional(ScheduleOptions),
 };
 
-/** Creates the schedule of the key, or replaces it: what is left out gets its default. */
+/** Creates the schedule of the key, or replaces it: what is left out gets its default, but `active`. */
 export const PutSchedule = Type.Object(
   {
     deduplication_key: Type.String({

@@ -7,6 +7,7 @@ import { callOptions, type CallOptions, type RequestOptions } from "./exchange.t
 import { listOf } from "./fetch-page.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
 import { createInputWriter } from "./process-input.ts";
+import { checkCommand } from "../check-command.ts";
 import { createProcessOutput, type ProcessOutput } from "./process-output.ts";
 import { randomKey } from "./random.ts";
 import type { Transport } from "./transport.ts";
@@ -184,6 +185,7 @@ export async function startExec(
   command: readonly string[],
   options: ExecOptions,
 ): Promise<ExecHandle> {
+  checkCommand(command, "exec()");
   const exec = await transport.ask(execShape, {
     method: "POST",
     path: workspacePath(workspaceId, "/execs"),

@@ -5,6 +5,7 @@ import { toExecOutcome } from "../client/execs.ts";
 import { execResultShape } from "../client/wire-shapes.ts";
 import { ExecLostError } from "../durable-errors.ts";
 import { locateOutsideStep, type LocateRun } from "../current-run.ts";
+import { checkCommand } from "../check-command.ts";
 import { checkText } from "../json-text.ts";
 import { toWireDuration } from "../duration-input.ts";
 import type { RunExecOptions, RunWorkspace } from "../workspace.ts";
@@ -20,7 +21,7 @@ type ExecsCall = Extract<DurableCall, { kind: "execs" }>;
 type ExecFields = Omit<ExecsCall, "kind" | "position" | "name">;
 
 function toFields(command: readonly string[], options: Omit<RunExecOptions, "signal">): ExecFields {
-  if (command.length === 0) throw new UsageError("ctx.workspace.exec() needs a program and its arguments");
+  checkCommand(command, "ctx.workspace.exec()");
   for (const argument of command) checkText(argument, "an argument of ctx.workspace.exec()");
   return {
     command: [...command],

@@ -14,7 +14,7 @@ export function addSecretRotate(parent: Command, cli: Cli): void {
     .command("rotate")
     .description("Rotate a secret: add a version with a new value")
     .argument("<name>", "the secret's name")
-    .option("--from-file <file>", "the file's content, as it is")
+    .option("--from-file <file>", "the file's content, as it is; it must be text in UTF-8")
     .addHelpText("after", EXAMPLES)
     .action(async (name: string, options: { fromFile?: string }) => {
       const { signal } = cli.host;

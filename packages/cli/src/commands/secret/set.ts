@@ -19,7 +19,7 @@ export function addSecretSet(parent: Command, cli: Cli): void {
     .argument("<name>", "letters, digits and _")
     // Not declared, it would be an unknown option, which does not say why there is none.
     .addOption(new Option("--value <value>").hideHelp())
-    .option("--from-file <file>", "the file's content, as it is")
+    .option("--from-file <file>", "the file's content, as it is; it must be text in UTF-8")
     .addHelpText("after", EXAMPLES)
     .action(async (name: string, options: { fromFile?: string; value?: string }) => {
       if (options.value !== undefined)

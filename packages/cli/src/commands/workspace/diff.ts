@@ -1,6 +1,7 @@
 import type { DiffEntry } from "@keelson/sdk";
 import type { Command } from "commander";
 import { paint, type Cli, type Style } from "../../cli.ts";
+import { visibleLine } from "../../terminal/visible.ts";
 import { addWorkspaceArgument, openWorkspace, type WorkspaceFlags } from "../../workspace-argument.ts";
 
 type Options = WorkspaceFlags & { base?: string };
@@ -36,7 +37,7 @@ export function addWorkspaceDiff(parent: Command, cli: Cli): void {
       for await (const change of workspace.versions.diff(of, options)) {
         const { mark, style } = MARKS[change.change];
         if (cli.isJson()) cli.printJson(change);
-        else cli.print(`${paint(cli.host.stdout, style, mark)} ${change.path}`);
+        else cli.print(`${paint(cli.host.stdout, style, mark)} ${visibleLine(change.path)}`);
       }
     });
 }

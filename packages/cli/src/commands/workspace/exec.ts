@@ -21,7 +21,8 @@ type Options = WorkspaceFlags & {
 const HELP = `
 Standard input goes to the program, its stdout and stderr come here; Ctrl-C and SIGTERM reach the program, a second
 one leaves it running. The exit code is the program's: 128 + n when signal n ended it, 124 when --timeout did, and 7
-when it did not run to an end of its own.
+when it did not run to an end of its own. The server keeps the last 8 MiB of each output: where the program writes more
+than is read here, the exit code is 1.
 
 Examples:
   $ keelson workspace exec ws_01k… -- npm test
@@ -40,17 +41,23 @@ export function collectVariable(
 
 type StreamName = "stdout" | "stderr";
 
+/** @returns whether all of it came. */
 async function copyOutput(
   cli: Cli,
   stream: StreamName,
   output: ProcessOutput,
   signal: AbortSignal,
-): Promise<void> {
-  const onGap = (): void => cli.notice(`(older ${stream} is no longer kept)`);
+): Promise<boolean> {
+  let isWhole = true;
+  const onGap = (): void => {
+    if (isWhole) cli.notice(`(older ${stream} is no longer kept)`);
+    isWhole = false;
+  };
   for await (const { offset, bytes, at } of output.chunks({ signal, onGap })) {
     if (!cli.isJson()) await writeBytes(cli.host[stream], bytes);
     else cli.printJson({ stream, offset, data: Buffer.from(bytes).toString("base64"), at });
   }
+  return isWhole;
 }
 
 /** Passes standard input on until it ends or nobody reads it any more. */
@@ -82,7 +89,8 @@ function passInterruption(cli: Cli, exec: ExecHandle, signal: AbortSignal): Prom
   });
 }
 
-function leave(cli: Cli, exec: Exec): void {
+/** @param lacking outputs of which a part did not come: what was piped from here is not what the program wrote. */
+function leave(cli: Cli, exec: Exec, lacking: readonly StreamName[]): void {
   const { status, exitCode: code, signal, timedOut: isTimedOut, error } = exec;
   if (cli.isJson()) cli.printJson(exec);
   if (status !== "exited")
@@ -90,6 +98,12 @@ function leave(cli: Cli, exec: Exec): void {
   if (isTimedOut) throw new ExitError(EXIT.timeout, `${exec.id} was killed after ${exec.timeout}`);
   const exitCode = code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
   if (exitCode !== 0) throw new ExitError(exitCode);
+  if (lacking.length > 0)
+    throw new ExitError(
+      EXIT.failure,
+      `Part of ${lacking.join(" and ")} is missing: the server keeps the last 8 MiB of an output, and it was read here more slowly than it was written. ` +
+        "Let the command write a file, and fetch that with `keelson workspace cat`.",
+    );
 }
 
 async function execInWorkspace(cli: Cli, id: string, command: string[], flags: Options): Promise<void> {
@@ -107,18 +121,19 @@ async function execInWorkspace(cli: Cli, id: string, command: string[], flags: O
   });
   const ended = new AbortController();
   const { signal } = ended;
+  const lacking: StreamName[] = [];
+  const copy = async (stream: StreamName): Promise<void> => {
+    if (!(await copyOutput(cli, stream, exec[stream], signal))) lacking.push(stream);
+  };
   try {
-    const outputs = Promise.all([
-      copyOutput(cli, "stdout", exec.stdout, signal),
-      copyOutput(cli, "stderr", exec.stderr, signal),
-    ]);
+    const outputs = Promise.all([copy("stdout"), copy("stderr")]);
     const waiting = noticeWaiting(workspace, exec, signal, cli.notice).then(() => outputs);
     const input = stdin ? copyInput(cli, exec, signal) : Promise.resolve();
     await Promise.race([outputs, waiting, input.then(() => outputs), passInterruption(cli, exec, signal)]);
   } finally {
     ended.abort();
   }
-  leave(cli, await exec.get());
+  leave(cli, await exec.get(), lacking);
 }
 
 export function addWorkspaceExec(parent: Command, cli: Cli): void {

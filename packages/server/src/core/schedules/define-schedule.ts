@@ -30,12 +30,12 @@ export type SchedulePlace = { environmentId: Uuid<"env">; projectId: Uuid<"proj"
 export const DEFAULT_TIME_ZONE = "UTC";
 
 /**
- * What a request defines, with defaults for what it leaves out.
+ * What a request defines, with defaults for what it leaves out; `active` is null then, as that depends on what there is.
  *
  * @throws DomainError `invalid_cron`, or `invalid_request` for a duration out of bounds.
  */
-export function toDefinition(request: ReplaceSchedule): Definition & { active: boolean } {
-  const { task, cron, timezone = DEFAULT_TIME_ZONE, active = true, options = {} } = request;
+export function toDefinition(request: ReplaceSchedule): Definition & { active: boolean | null } {
+  const { task, cron, timezone = DEFAULT_TIME_ZONE, active = null, options = {} } = request;
   checkScheduleTime(cron, timezone);
   const issues = durationIssues(options, "options");
   if (issues.length > 0) throw invalidRequest(issues);
@@ -58,7 +58,7 @@ export async function putSchedule(
   const { environmentId, projectId } = place;
   const { active, ...definition } = toDefinition(request);
   const fault = await findFault(tx, context, environmentId, definition.task, now);
-  const standing = decideDefined(active, fault);
+  const standing = decideDefined(active ?? true, fault);
   const id = context.newUuid<"sched">();
   const deduplicationKey = request.deduplication_key;
   const nextRunAt = hasSlots(standing.status)
@@ -72,7 +72,8 @@ export async function putSchedule(
     throw new DomainError("unavailable", "The schedule of that key was deleted just now; send it again.");
   const wasRemoved = existing.status === "removed";
   if (!wasRemoved) requireImperative(existing);
-  await changeDefinition(tx, existing, { ...definition, type: "imperative" }, standing, now);
+  const kept = decideDefined(active ?? existing.status !== "inactive", fault);
+  await changeDefinition(tx, existing, { ...definition, type: "imperative" }, kept, now);
   return { scheduleId: existing.id, created: wasRemoved };
 }
 
@@ -88,7 +89,7 @@ export async function replaceSchedule(
   const { active, ...definition } = toDefinition(request);
   const fault = await findFault(tx, context, environmentId, definition.task, now);
   const schedule = await lockImperative(tx, environmentId, scheduleId);
-  const standing = decideDefined(active, fault);
+  const standing = decideDefined(active ?? schedule.status !== "inactive", fault);
   await changeDefinition(tx, schedule, { ...definition, type: "imperative" }, standing, now);
 }
 

@@ -74,7 +74,7 @@ async function insertDeclared(
   now: number,
 ): Promise<void> {
   const { active, ...definition } = toDefinition(declaration);
-  const standing = decideDefined(active, null);
+  const standing = decideDefined(active ?? true, null);
   const nextRunAt = hasSlots(standing.status)
     ? decideFirstSlot(now, null, nextRunOf(definition.cron, definition.timezone))
     : null;
@@ -90,7 +90,8 @@ async function changeDeclared(
   declaration: ScheduleDeclaration,
   now: number,
 ): Promise<void> {
-  const { active, ...rest } = toDefinition(declaration);
+  const { active: given, ...rest } = toDefinition(declaration);
+  const active = given ?? true;
   const definition = { ...rest, type: "declarative" } as const;
   const isSame = (Object.keys(definition) as (keyof typeof definition)[]).every(
     (field) => definition[field] === schedule[field],

@@ -22,7 +22,8 @@ export function decideRotate(status: SecretStatus): SecretDecision {
     case "revoked":
       return {
         kind: "refuse",
-        message: "The secret is revoked. PUT a value under its name to use it again.",
+        message:
+          "The secret is revoked. Set a value under its name (PUT, or `keelson secret set`) to use it again.",
       };
   }
 }

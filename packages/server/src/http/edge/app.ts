@@ -89,6 +89,8 @@ declare module "fastify" {
     /** See these of the route. */
     oauth?: Route["oauth"];
     connects?: Route["connects"];
+    /** The type of a raw body. */
+    takes?: string;
     /** What an answer depends on besides its URL; null: it is the same for everybody. */
     varies?: string | null;
   }
@@ -209,6 +211,10 @@ function createBegin(
 
 const pathOf = (request: FastifyRequest): string => shownPath(request.url, request.routeOptions.url);
 
+/** What the route takes a body as. */
+const mediaTypeOf = ({ routeOptions: { config } }: FastifyRequest): string =>
+  config?.oauth === undefined ? (config?.takes ?? "application/json") : FORM_MEDIA_TYPE;
+
 /** A full store is named by whoever met it; what PostgreSQL says has no name. */
 const storeOf = (error: unknown): Store =>
   error instanceof DomainError && error.details?.["store"] === "blobs" ? "blobs" : "database";
@@ -233,7 +239,7 @@ function addBodyParsers(app: FastifyInstance): void {
   });
   app.addContentTypeParser(FORM_MEDIA_TYPE, { parseAs: "buffer" }, (request, bytes, done) => {
     try {
-      const fields = parseForm(bytes as Buffer, request.routeOptions.config.oauth !== undefined);
+      const fields = parseForm(bytes as Buffer, mediaTypeOf(request));
       request.bodyBytes = bytes.length;
       done(null, fields);
     } catch (error) {
@@ -290,7 +296,7 @@ function sendError(
   publicUrl: () => string,
 ): FastifyReply {
   const requestId = request.keelsonRequestId;
-  const answer = toErrorReply(error, requestId);
+  const answer = toErrorReply(error, requestId, mediaTypeOf(request));
   keepForAnswer(request, reply);
   // Nobody is left to answer: it is no failure of ours that the rest of a body did not come.
   if (!request.raw.destroyed || request.raw.complete)

@@ -89,6 +89,7 @@ export function createDispatcher(
         ...(route.access.kind === "worker" ? { isOfWorker: true } : {}),
         ...(route.separateItems === undefined ? {} : { itemsOf: route.separateItems }),
         ...(route.oauth === undefined ? {} : { oauth: route.oauth }),
+        ...(route.rawBody === undefined ? {} : { takes: route.rawBody.mediaType }),
         ...(route.connects === undefined ? {} : { connects: route.connects }),
       },
       onRequest: authenticate(options, route),

@@ -17,8 +17,9 @@ const FULL_RETRY_AFTER_SECONDS = "5";
 /** PostgreSQL's refusals of text: NUL and bytes that are not UTF-8. Such text came from the caller. */
 const TEXT_REFUSED = new Set(["22021", "22P05"]);
 
-export function toErrorReply(error: unknown, requestId: string): ErrorReply {
-  const { code, message, details } = describe(error);
+/** @param mediaType what the route takes a body as */
+export function toErrorReply(error: unknown, requestId: string, mediaType = "application/json"): ErrorReply {
+  const { code, message, details } = describe(error, mediaType);
   const status = ERROR_CODES[code].status;
   const headers: Record<string, string> = {};
   if (status === 401) headers["www-authenticate"] = 'Bearer realm="keelson"';
@@ -54,7 +55,7 @@ function rateLimitHeaders(details: Described["details"]): Record<string, string>
 
 type Described = { code: ErrorCode; message: string; details: Record<string, unknown> | null };
 
-function describe(error: unknown): Described {
+function describe(error: unknown, mediaType: string): Described {
   if (error instanceof DomainError)
     return { code: error.code, message: error.message, details: error.details };
   if (isDatabaseDiskFull(error)) {
@@ -101,7 +102,7 @@ function describe(error: unknown): Described {
         message: "Remove NUL and invalid characters from the text.",
         details: null,
       };
-    const known = describeFastify(error as FastifyError);
+    const known = describeFastify(error as FastifyError, mediaType);
     if (known !== null) return known;
   }
   return INTERNAL;
@@ -129,7 +130,7 @@ function describeTree({ code, message, details }: TreeError): Described {
   }
 }
 
-function describeFastify(error: FastifyError): Described | null {
+function describeFastify(error: FastifyError, mediaType: string): Described | null {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return {
@@ -142,7 +143,7 @@ function describeFastify(error: FastifyError): Described | null {
     case "FST_ERR_ROUTE_MISSING_CONTENT_TYPE":
       return {
         code: "unsupported_media_type",
-        message: "Send the body with a Content-Type that the route takes, such as application/json.",
+        message: `Send the body with Content-Type: ${mediaType}.`,
         details: null,
       };
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":

@@ -6,12 +6,12 @@ export const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 /**
  * A form as the object that its names and values make.
  *
- * @param isTaken whether the route takes forms
+ * @param takes what the route takes
  * @throws DomainError `unsupported_media_type`; `invalid_request` for a name that comes twice (RFC 6749, section 3.2)
  */
-export function parseForm(bytes: Buffer, isTaken: boolean): Record<string, string> {
-  if (!isTaken)
-    throw new DomainError("unsupported_media_type", "Send the body with Content-Type: application/json.");
+export function parseForm(bytes: Buffer, takes: string): Record<string, string> {
+  if (takes !== FORM_MEDIA_TYPE)
+    throw new DomainError("unsupported_media_type", `Send the body with Content-Type: ${takes}.`);
   if (!isUtf8(bytes)) throw invalidRequest([{ path: "body", message: "encode it as UTF-8" }]);
   // Names are the caller's.
   const fields = Object.create(null) as Record<string, string>;

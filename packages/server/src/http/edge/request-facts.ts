@@ -77,7 +77,7 @@ class LazyRequestFacts implements RequestFacts {
   }
 
   header(name: Parameters<RequestFacts["header"]>[0]): string | null {
-    return (this.#message.headers[name] as string | undefined) || null;
+    return (this.#message.headers[name] as string | undefined) ?? null;
   }
 
   get acceptsEventStream(): boolean {

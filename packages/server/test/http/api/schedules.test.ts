@@ -120,6 +120,17 @@ describe("making schedules", () => {
     );
   });
 
+  test("leaves one that was deactivated as it is, unless it says otherwise", async () => {
+    const first = await put({});
+    const { deduplication_key } = first;
+    await scene.call("POST", `/api/schedules/${first.id}/deactivate`);
+    assert.equal((await put({ deduplication_key, cron: "7 * * * *" }, 200)).status, "inactive");
+    const body = { task: "report", cron: "8 * * * *" };
+    assert.equal((await scene.call("PUT", `/api/schedules/${first.id}`, { body })).body.status, "inactive");
+    assert.equal((await put({ deduplication_key, active: true }, 200)).status, "active");
+    assert.equal((await put({ deduplication_key }, 200)).status, "active");
+  });
+
   test("of one key at the same time makes one schedule", async () => {
     const deduplication_key = newKey();
     const answers = await Promise.all(

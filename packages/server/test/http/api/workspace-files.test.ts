@@ -190,6 +190,10 @@ describe("files of a workspace", () => {
     assert.deepEqual((await put("x", { "if-none-match": "*" })).body.error.code, "precondition_failed");
     const tag = one.headers.get("etag") as string;
     assert.equal((await put("two", { "if-match": tag })).status, 201);
+    for (const bare of [tag.slice(1, -1), "", `${tag},x`]) {
+      const malformed = await put("three", { "if-match": bare });
+      assert.deepEqual([malformed.status, malformed.body.error.details.issues[0].path], [400, "If-Match"]);
+    }
     const stale = await put("three", { "if-match": tag });
     assert.deepEqual([stale.status, stale.body.error.code], [412, "precondition_failed"]);
     const removal = await server.call("DELETE", content(id, "f"), { headers: { "if-match": tag } });

@@ -26,3 +26,7 @@ export function namesTag(list: string, tag: string | null): boolean {
   if (list.trim() === "*") return tag !== null;
   return list.split(",").some((item) => item.trim() === tag);
 }
+
+/** Whether it has the form of `If-Match`: `*`, or tags in quotation marks (RFC 9110, section 13.1.1). */
+export const isTagList = (list: string): boolean =>
+  list.trim() === "*" || list.split(",").every((item) => /^(?:W\/)?"[^"]*"$/.test(item.trim()));

@@ -30,13 +30,13 @@ import {
 } from "../../../core/workspaces/read-version.ts";
 import { noFile, requireFile } from "../../../core/workspaces/require-file.ts";
 import { removeFile, writeFile } from "../../../core/workspaces/write-file.ts";
-import { DomainError } from "../../../domain-error.ts";
+import { DomainError, invalidRequest } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { decodeTextCursor, encodeTextCursor, pageLimit } from "../../edge/page.ts";
 import { bytesOf } from "../../edge/raw-body.ts";
 import type { Reply, RequestFacts } from "../../edge/route.ts";
 import { contentReply, tagOf } from "./content-reply.ts";
-import { namesTag } from "./file-range.ts";
+import { isTagList, namesTag } from "./file-range.ts";
 import { rootEntry, toDiffEntry, toFileEntry } from "./wire.ts";
 
 /** Files of a workspace. They read versions, never a machine: no agent is needed. */
@@ -138,6 +138,13 @@ function checkPreconditions(tree: Tree, path: string, request: RequestFacts): vo
   const tag = entry?.kind === "file" ? tagOf(entry) : entry === null ? null : '""';
   const match = request.header("if-match");
   const none = request.header("if-none-match");
+  if (match !== null && !isTagList(match))
+    throw invalidRequest([
+      {
+        path: "If-Match",
+        message: 'must be the ETag of the file with its quotation marks, such as "3f1…", or *',
+      },
+    ]);
   if (match !== null && !namesTag(match, tag)) {
     throw new DomainError(
       "precondition_failed",

@@ -197,7 +197,7 @@ const changes: RouteDefinition[] = [
     path: "/schedules/:id",
     name: "apiReplaceSchedule",
     summary: "Replace a schedule",
-    description: `Replaces the whole definition: absent fields get their defaults. The key stays. ${TIMES} ${DECLARATIVE}`,
+    description: `Replaces the whole definition: absent fields get their defaults, but \`active\`, which stays as it is. The key stays. ${TIMES} ${DECLARATIVE}`,
     body: ReplaceSchedule,
     ...answersSchedule("The schedule as it is now."),
     examples: { request: EXAMPLE_DEFINITION, response: EXAMPLE_SCHEDULE },
