@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { visibleLine, visibleStyled, visibleText } from "./visible.ts";
+import { visibleLine, visibleStyled, visibleText } from "../src/terminal/visible.ts";
 
 test("what would move the cursor, ring or set a title is shown, and does nothing", () => {
   for (const [text, shown] of [
