@@ -18,7 +18,7 @@ function fileOf(path: string, directory: string): string | null {
 }
 
 /** A line of a stack that begins what an error was caused by, or a part of an AggregateError. */
-const CAUSE = /^\[cause\] (.+)$/;
+const CAUSE = /^\[(?:cause|errors \d+)\] (.+)$/;
 
 /** What an error was caused by, the nearest first: `TypeError: fetch failed`. */
 export const causesOf = (stack: string | null): string[] =>

@@ -10,6 +10,7 @@ test("what would move the cursor, ring or set a title is shown, and does nothing
     ["\u009b31m", "\\x9b31m"],
     ["evil\u202etxt.exe", "evil\\u202etxt.exe"],
     ["two\nlines\tof it", "two\nlines\tof it"],
+    ["of Windows\r\n", "of Windows\n"],
   ] as const)
     assert.equal(visibleText(text), shown);
 });

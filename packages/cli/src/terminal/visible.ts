@@ -16,7 +16,7 @@ const escaped = (character: string): string => {
  * Text of others for a terminal: names of files, messages of tasks. What would move the cursor, set a title or ring is shown
  * as an escape sequence, and does nothing.
  */
-export const visibleText = (text: string): string => text.replace(CONTROLS, escaped);
+export const visibleText = (text: string): string => text.replaceAll("\r\n", "\n").replace(CONTROLS, escaped);
 
 /** The same in one line. */
 export const visibleLine = (text: string): string =>
