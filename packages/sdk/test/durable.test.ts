@@ -327,7 +327,7 @@ test("an ending that each attempt would have fails the run, which is not tried a
   await calling.parked();
   await called.run.endChild(1, {
     outcome: "failed",
-    failure: { kind: "application_error", message: "odd", retryable: true },
+    failure: { kind: "application_error", message: "odd", retryable: false },
   });
   const failure = failureOf(await calling.ended);
   assert.match(failure.message, /failed: odd$/);
