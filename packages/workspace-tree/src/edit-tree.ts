@@ -48,7 +48,7 @@ export function putFile(tree: Tree, file: NewFile): Tree {
 }
 
 const isDirectory = (path: string): TreeError =>
-  new TreeError("wrong_kind", `${JSON.stringify(path)} is a directory.`, { path });
+  new TreeError("wrong_kind", `${JSON.stringify(path)} is a directory; name a file in it.`, { path });
 
 function missingDirectories(tree: Tree, path: string): string[] {
   const missing: string[] = [];

@@ -32,6 +32,9 @@ const FIELDS: readonly Field[] = [
   { name: "day of week", minimum: 0, maximum: 7, names: DAYS, special: "a day with # or L" },
 ];
 
+const SIGNS_OF_DAYS =
+  "a day of the week takes # and 1 to 5, or L, behind it (MON#1, FRI#L), and a day of the month is L or a day with W (15W)";
+
 const MAX_EXPRESSIONS = 10_000;
 const parsed = new Map<string, ParsedCron>();
 
@@ -70,7 +73,8 @@ function toExpression(parts: readonly string[]): ParsedCron {
     cron = new Cron(parts.join(" "), { paused: true, utcOffset: 0, mode: "5-or-6-parts" });
   } catch (error) {
     if (!(error instanceof TypeError) && !(error instanceof RangeError)) throw error;
-    return { problem: error.message.replace(/^CronPattern: /, "") };
+    // Numbers were looked at before: what is left are the signs of days.
+    return { problem: SIGNS_OF_DAYS };
   }
   const nextWall = (after: number): number | null => cron.nextRun(new Date(after))?.getTime() ?? null;
   // The first year after a leap year: a date that does not come in the years from here never comes.
