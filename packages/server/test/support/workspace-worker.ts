@@ -14,6 +14,7 @@ type PollOptions = {
   wait?: string;
   isolation?: string;
   held?: Json[];
+  quarantined?: Json[];
   begins_given?: boolean;
 };
 

@@ -207,11 +207,12 @@ async function lookForAll(context: WorkspaceLeaseContext, call: WorkspaceLeaseCa
   const held = new Set(rows.map((row) => keyOf(encodeId("mat", row.id), row.epoch)));
   const lost = call.held.filter((item) => !held.has(keyOf(item.materializationId, item.epoch)));
   const gone = [...decodeAll(lost), ...quarantined];
-  const [facts, waiting, unwanted] = await Promise.all([
+  const [facts, waiting] = await Promise.all([
     given.size + stops.length === 0 ? [] : listMaterializationFacts(db, [...given.values(), ...stops]),
     given.size === 0 ? [] : listWaitingFor(db, [...given.values()]),
-    gone.length === 0 ? [] : listDiscarded(db, workerGroupId, gone),
   ]);
+  // Last: what was discarded meanwhile is then either still in the list, or named here. A worker asks about it only once.
+  const unwanted = gone.length === 0 ? [] : await listDiscarded(db, workerGroupId, gone);
   const discarded = new Set(unwanted.map(({ id }) => encodeId("mat", id)));
   const materializations = facts.filter(({ id }) => given.has(id));
   const inAnswer = new Set(materializations.map(({ id }) => id));
