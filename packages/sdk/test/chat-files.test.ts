@@ -86,4 +86,30 @@ describe("a page of a chat", () => {
     );
     await Promise.all([end(), other.end()]);
   });
+
+  test("can link to what is gone or is no file, and the chat goes on, then and later", async () => {
+    const { prompts, end, page } = await startChat();
+    // Nothing is downloaded from the machine of the worker.
+    const urls = ["http://127.0.0.1:9/a.png", "http://[::1]:9/b.png"];
+    const others = [
+      "keelson:file_nope",
+      "no URL",
+      "data:image/png;base64,%%%",
+      "data:image/png",
+      "file:///etc/passwd",
+    ];
+    const files = [...urls, ...others].map((url) => ({ type: "file", mediaType: "image/png", url }) as const);
+    await page.sendMessage({ text: "Look.", files });
+    await page.sendMessage({ text: "And now?" });
+    assert.equal(page.status, "ready", String(page.error));
+    assert.equal(prompts.length, 2);
+    for (const prompt of prompts) {
+      const given = givenIn(prompt).map(String);
+      assert.deepEqual(given.filter((text) => text.startsWith("(")).toSorted(), [
+        ...urls.map(() => "(A file that could not be read.)"),
+        ...others.map(() => "(A file that is not there.)"),
+      ]);
+    }
+    await end();
+  });
 });

@@ -1,7 +1,9 @@
 import {
   convertToModelMessages,
+  DownloadError,
   streamText,
   toUIMessageStream,
+  type ModelMessage,
   type ToolSet,
   type UIMessage,
   type UIMessageChunk,
@@ -9,7 +11,7 @@ import {
 import type { RunContext } from "../context.ts";
 import type { OutputMessage } from "../output-message.ts";
 import { applyChunks } from "./apply-chunks.ts";
-import { loadFiles } from "./chat-files.ts";
+import { loadFiles, withoutUnread } from "./chat-files.ts";
 import { toConversation } from "./chat-history.ts";
 import { modelOf, type AnswerOptions } from "./chat-options.ts";
 import { countUsage, type ModelCall } from "./model-usage.ts";
@@ -44,39 +46,58 @@ const withoutExecute = (tools: ToolSet): ToolSet =>
  * @returns the parts that it adds to the answer. Throws what the provider throws.
  */
 export async function askModel(asking: Asking): Promise<UIMessage["parts"]> {
-  const { message, answer, tools, options, ctx } = asking;
-  const history = await readHistory(asking);
-  const said = [...(await loadFiles(ctx.client.sessions.files, asking.sessionId, history)), answer];
-  const messages = await convertToModelMessages(said, { tools, ignoreIncompleteToolCalls: true });
+  const { message, answer, tools, sessionId, ctx } = asking;
+  const said = await loadFiles(ctx.client.sessions.files, sessionId, await readHistory(asking));
   async function* chunks(signal: AbortSignal): AsyncGenerator<UIMessageChunk> {
-    const failed: { error?: unknown } = {};
-    const calls: ModelCall[] = [];
-    const { stream } = streamText({
-      ...options.settings,
-      ...(options.instructions !== undefined && { instructions: options.instructions }),
-      model: modelOf(options, ctx),
-      messages,
-      tools: withoutExecute(tools),
-      abortSignal: signal,
-      // The step is tried again.
-      maxRetries: 0,
-      onStepEnd: (call) => void calls.push(call),
-      onError: ({ error }) => void (failed.error = error),
-    });
-    const all = toUIMessageStream({ stream, tools, sendStart: false, sendFinish: false, sendSources: true });
-    try {
-      for await (const chunk of all as unknown as AsyncIterable<UIMessageChunk>) {
-        if (chunk.type === "error")
-          throw failed.error instanceof Error ? failed.error : new Error(chunk.errorText);
-        if (chunk.type !== "abort") yield chunk;
+    for (const unread = new Set<string>(); ;) {
+      const messages = await convertToModelMessages([...withoutUnread(said, unread), answer], {
+        tools,
+        ignoreIncompleteToolCalls: true,
+      });
+      try {
+        return yield* callModel(asking, messages, signal);
+      } catch (error) {
+        // Before the first chunk. What a page has linked to may be gone by now: the answer is written without it.
+        if (signal.aborted || !DownloadError.isInstance(error) || unread.has(error.url)) throw error;
+        unread.add(error.url);
       }
-    } finally {
-      for (const call of calls) countUsage(call, ctx, options);
     }
   }
   const taken = await message.pipe(({ signal }) => chunks(signal));
   const { parts } = await applyChunks(answer, [...(taken as UIMessageChunk[])]);
   return parts.slice(answer.parts.length);
+}
+
+/** Gives the chunks of the model's answer to these messages. Throws what the provider throws. */
+async function* callModel(
+  { tools, options, ctx }: Asking,
+  messages: ModelMessage[],
+  signal: AbortSignal,
+): AsyncGenerator<UIMessageChunk> {
+  const failed: { error?: unknown } = {};
+  const calls: ModelCall[] = [];
+  const { stream } = streamText({
+    ...options.settings,
+    ...(options.instructions !== undefined && { instructions: options.instructions }),
+    model: modelOf(options, ctx),
+    messages,
+    tools: withoutExecute(tools),
+    abortSignal: signal,
+    // The step is tried again.
+    maxRetries: 0,
+    onStepEnd: (call) => void calls.push(call),
+    onError: ({ error }) => void (failed.error = error),
+  });
+  const all = toUIMessageStream({ stream, tools, sendStart: false, sendFinish: false, sendSources: true });
+  try {
+    for await (const chunk of all as unknown as AsyncIterable<UIMessageChunk>) {
+      if (chunk.type === "error")
+        throw failed.error instanceof Error ? failed.error : new Error(chunk.errorText);
+      if (chunk.type !== "abort") yield chunk;
+    }
+  } finally {
+    for (const call of calls) countUsage(call, ctx, options);
+  }
 }
 
 /** What was said before this answer. */
