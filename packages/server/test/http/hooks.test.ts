@@ -54,7 +54,7 @@ const app = createApp({
   addPages: () => undefined,
   context,
   routes,
-  authenticator: { authenticate: () => null },
+  authenticator: { find: () => null },
   rateLimits: createRateLimits({ credential: 0, address: 1, failures: 0, logins: 0 }, context),
   trustedProxies: ["127.0.0.1"],
   connectionLimits: { perAddress: 0, max: 1_000 },

@@ -11,6 +11,7 @@ import { createReadyDeployment, promote, startWorker } from "../support/deploy.t
 import { enrollWorker } from "../support/raw-worker.ts";
 import { addApiKey, addPerson, place } from "../support/tenancy.ts";
 import { patience, until } from "../support/until.ts";
+import { errorIn, follow } from "./support/open-stream.ts";
 
 /** How soon the other server must refuse. */
 const MAX_MS = 100;
@@ -139,40 +140,6 @@ describe("from the next request on, and elsewhere within 100 ms", () => {
     }
   });
 });
-
-/** A stream that is open under the credential, and when and how it ends. */
-async function follow(
-  server: ApiServer,
-  as: string,
-  path: string,
-): Promise<{ ended: Promise<{ at: number; text: string }>; isOpen(): boolean; close(): void }> {
-  const hangUp = new AbortController();
-  const headers = { authorization: `Bearer ${as}` };
-  const response = await fetch(server.url + path, { headers, signal: hangUp.signal });
-  assert.equal(response.status, 200, path);
-  let isOpen = true;
-  let text = "";
-  const begun = Promise.withResolvers<void>();
-  const read = async (): Promise<{ at: number; text: string }> => {
-    const decoder = new TextDecoder();
-    try {
-      for await (const bytes of response.body as AsyncIterable<Uint8Array>) {
-        text += decoder.decode(bytes, { stream: true });
-        begun.resolve();
-      }
-    } catch (error) {
-      if (!hangUp.signal.aborted) throw error;
-    }
-    isOpen = false;
-    return { at: performance.now(), text };
-  };
-  const ended = read();
-  await begun.promise;
-  return { ended, isOpen: () => isOpen, close: () => hangUp.abort() };
-}
-
-const errorIn = (text: string): { code: string; message: string } =>
-  JSON.parse(/event: error\ndata: (.*)\n\n$/.exec(text)?.[1] ?? "null");
 
 type Opened = { streams: { as: string; path: string }[]; revoke(): Promise<number>; code: string };
 
@@ -371,7 +338,7 @@ describe("a server that did not hear of a revocation", () => {
     );
     await revokeUnheard();
     for (const { text } of await Promise.all(streams.map(({ ended }) => ended)))
-      assert.equal(errorIn(text).code, "unauthenticated");
+      assert.equal(errorIn(text)?.code, "unauthenticated");
     assert.ok(kept.isOpen());
     kept.close();
   });

@@ -131,7 +131,7 @@ function authenticate(
     if (isUpload) connections.noteUpload(request.raw);
     if (route.cors === ANY_ORIGIN) allowAnyOrigin(reply.raw);
     const credential = findCredential(request.raw, route, isSecure);
-    const found = credential === null ? null : authenticator.authenticate(credential.text);
+    const found = credential === null ? null : authenticator.find(credential.text);
     const goOn = (): void => done();
     const settle = (principal: Principal | null): void => {
       if (principal !== null) connections.prove(request.raw);
@@ -151,8 +151,8 @@ function authenticate(
       }
     };
     // A credential that was looked up lately costs no turn of the event loop.
-    if (found instanceof Promise) found.then(settle, done);
-    else settle(found);
+    if (found instanceof Promise) found.then((late) => settle(late?.principal ?? null), done);
+    else settle(found?.principal ?? null);
   };
 }
 

@@ -4,6 +4,7 @@ import type { CredentialCache } from "../../core/credentials/credential-cache.ts
 import type { Principal } from "../../core/credentials/principal.ts";
 import { wakeKeys } from "../../core/feeds/wake-keys.ts";
 import type { Wakes } from "../../core/feeds/wakes.ts";
+import type { Clock } from "../../clock.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Authenticator } from "./authenticate/authenticator.ts";
 import type { ShownCredential } from "./authenticate/find-credential.ts";
@@ -13,7 +14,8 @@ import type { Route } from "./route.ts";
 
 /**
  * Callers whose request stays open: followers and long polls. When something of a credential changes, all requests under
- * it are looked at again as if they were new, by one look-up for all of them. Between changes nothing is asked.
+ * it are looked at again as if they were new, by one look-up for all of them, and so when it expires. Between changes
+ * nothing is asked.
  */
 export type OpenCallers = {
   /** The returned function ends it. */
@@ -34,6 +36,7 @@ type Options = {
   resolveScope: ReturnType<typeof createScopeResolver>;
   credentialCache: CredentialCache;
   wakes: Wakes;
+  clock: Clock;
   log: Logger;
 };
 
@@ -43,12 +46,19 @@ type Group = { callers: Set<OpenCaller>; look(at: Iterable<OpenCaller>): void; c
 /** A run that writes much wakes often; its lease is looked at so often at most. */
 const LOOK_INTERVAL_MS = 50;
 const RETRY_MS = 1_000;
+/** A clock that was set, and a machine that slept, are noticed this soon. */
+const LONGEST_TO_EXPIRY_MS = 60_000;
 /** The longest timer; the listener is woken before. */
 const FOREVER_MS = 2_147_483_647;
 
+const READERS: ReadonlySet<Route["access"]["kind"]> = new Set([
+  "environment",
+  "public_access",
+  "public_run_access",
+]);
+
 /** What reads and stays open. A request that changes something is answered with what it did. */
-export const isWatched = ({ method, access }: Route): boolean =>
-  method === "GET" && access.kind === "environment";
+export const isWatched = ({ method, access }: Route): boolean => method === "GET" && READERS.has(access.kind);
 
 export function createOpenCallers(options: Options): OpenCallers {
   const groups = new Map<string, Group>();
@@ -72,10 +82,11 @@ export function createOpenCallers(options: Options): OpenCallers {
 }
 
 function openGroup(options: Options, { credential, principal }: OpenCaller): Group {
-  const { credentialCache, wakes, log } = options;
+  const { credentialCache, wakes, clock, log } = options;
   const callers = new Set<OpenCaller>();
   let isWanted = false;
   let timer: NodeJS.Timeout | undefined;
+  let expiry: NodeJS.Timeout | undefined;
   const lookAllIn = (ms: number): void => {
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -84,7 +95,7 @@ function openGroup(options: Options, { credential, principal }: OpenCaller): Gro
     }, ms).unref();
   };
   const look = (at: Iterable<OpenCaller>): void => {
-    lookAgain(options, credential, [...at]).catch((err: unknown) => {
+    lookAgain(options, credential, [...at]).then(lookWhenExpired, (err: unknown) => {
       if (callers.size === 0) return;
       log.warn({ err }, "open requests could not be looked at again; trying again");
       isWanted = true;
@@ -97,10 +108,18 @@ function openGroup(options: Options, { credential, principal }: OpenCaller): Gro
     lookAllIn(LOOK_INTERVAL_MS);
     look(callers);
   };
+  const lookWhenExpired = (expiresAt: number | null): void => {
+    clearTimeout(expiry);
+    if (expiresAt === null || callers.size === 0) return;
+    const leftMs = expiresAt - clock();
+    const next = (): void => (leftMs > LONGEST_TO_EXPIRY_MS ? lookWhenExpired(expiresAt) : lookAll());
+    expiry = setTimeout(next, Math.min(Math.max(leftMs, 1), LONGEST_TO_EXPIRY_MS)).unref();
+  };
   const unwatch = credentialCache.watch(principal, lookAll);
   const stopHearing = principal.kind === "run" ? hearRun(wakes, principal.id, lookAll) : () => undefined;
   const close = (): void => {
     clearTimeout(timer);
+    clearTimeout(expiry);
     unwatch();
     stopHearing();
   };
@@ -126,13 +145,18 @@ function hearRun(wakes: Wakes, runId: Uuid<"run">, onChange: () => void): () => 
   };
 }
 
-/** Refuses those that a new request would be refused for. One look-up serves all that ask the same. */
+/**
+ * Refuses those that a new request would be refused for. One look-up serves all that ask the same.
+ *
+ * @returns when the credential expires, in milliseconds since the epoch; null when it does not, or is no longer good.
+ */
 async function lookAgain(
   { authenticator, resolveScope }: Options,
   credential: ShownCredential,
   callers: readonly OpenCaller[],
-): Promise<void> {
-  const principal = await authenticator.authenticate(credential.text);
+): Promise<number | null> {
+  const found = await authenticator.find(credential.text);
+  const principal = found?.principal ?? null;
   const asked = new Map<string, Promise<void>>();
   const check = async ({ route, where }: OpenCaller): Promise<void> => {
     await resolveScope(route, checkCaller(route, principal, credential), where);
@@ -150,4 +174,5 @@ async function lookAgain(
     }
   });
   await Promise.all(looks);
+  return found?.expiresAt ?? null;
 }

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { CREDENTIAL_KINDS, parseCredential, type CredentialKind } from "@keelson/contract";
 import type { CredentialUse } from "../../../core/credentials/credential-use.ts";
 import { findRunPrincipal } from "../../../core/credentials/find-run.ts";
-import type { Principal } from "../../../core/credentials/principal.ts";
 import {
   findApiKey,
   findCompletionToken,
@@ -13,6 +12,7 @@ import {
   findWorkerToken,
   type FoundPrincipal,
 } from "../../../core/credentials/principal-reads.ts";
+import type { RunLease } from "../../../core/credentials/run-token.ts";
 import type { Database } from "../../../db/pool.ts";
 import type { ServerContext } from "../../../server-context.ts";
 
@@ -31,8 +31,8 @@ const LOOKUPS: Partial<Record<CredentialKind, Lookup>> = {
 };
 
 export type Authenticator = {
-  /** The principal of a bearer credential, at once when it was looked up lately; null when it is not valid. */
-  authenticate(credential: string): Principal | null | Promise<Principal | null>;
+  /** Whom a bearer credential stands for, at once when it was looked up lately; null when it is not valid. */
+  find(credential: string): FoundPrincipal | null | Promise<FoundPrincipal | null>;
 };
 
 type AuthenticatorContext = Pick<
@@ -42,18 +42,18 @@ type AuthenticatorContext = Pick<
 
 export function createAuthenticator(context: AuthenticatorContext, use: CredentialUse): Authenticator {
   const { db, clock, credentialCache, runTokens } = context;
-  const principalOf = (found: FoundPrincipal, now: number): Principal | null =>
-    found.expiresAt !== null && found.expiresAt <= now ? null : found.principal;
+  const unexpired = (found: FoundPrincipal, now: number): FoundPrincipal | null =>
+    found.expiresAt !== null && found.expiresAt <= now ? null : found;
 
-  const lookUp = async (lookup: Lookup, credential: string): Promise<Principal | null> => {
+  const lookUp = async (lookup: Lookup, credential: string): Promise<FoundPrincipal | null> => {
     const { keep } = credentialCache.begin();
     const found = await lookup(db, hash("sha256", credential, "buffer"));
     if (found === null) return null;
     const now = clock();
     keep(credential, found, now);
-    const principal = principalOf(found, now);
-    if (principal !== null) use.note(principal, now);
-    return principal;
+    const valid = unexpired(found, now);
+    if (valid !== null) use.note(valid.principal, now);
+    return valid;
   };
 
   /** What cannot be looked up now is trusted no longer than before, and looked up by the request that comes then. */
@@ -63,19 +63,25 @@ export function createAuthenticator(context: AuthenticatorContext, use: Credenti
     if (lookup !== undefined) void lookUp(lookup, credential).catch(() => undefined);
   };
 
+  /** Until when its lease is held is not known before it is over. */
+  const findLeased = async (lease: RunLease): Promise<FoundPrincipal | null> => {
+    const principal = await findRunPrincipal(context, lease);
+    return principal === null ? null : { principal, expiresAt: null };
+  };
+
   return {
-    authenticate: (credential) => {
+    find: (credential) => {
       const now = clock();
       const cached = credentialCache.find(credential, now);
       if (cached !== null) {
         if (credentialCache.takesRenewal(credential, now)) renew(credential);
-        return principalOf(cached, now);
+        return unexpired(cached, now);
       }
       const kind = parseCredential(credential);
       if (kind === CREDENTIAL_KINDS.run) {
         // Never from the cache: it is refused from the moment in which its lease is over.
         const lease = runTokens.read(credential);
-        return lease === null ? null : findRunPrincipal(context, lease);
+        return lease === null ? null : findLeased(lease);
       }
       const lookup = kind === null ? undefined : LOOKUPS[kind];
       return lookup === undefined ? null : lookUp(lookup, credential);
