@@ -5,6 +5,7 @@ import { decodeId } from "@keelson/contract";
 import type { Tx } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import type { Answer } from "./api-server.ts";
+import type { HeldLease } from "./raw-worker.ts";
 import type { RunScene } from "./run-scene.ts";
 import { until } from "./until.ts";
 
@@ -60,6 +61,26 @@ export async function sessionKnows(scene: RunScene, runId: string): Promise<void
       SELECT FROM awaited_endings WHERE run_id = ${decodeId("run", runId)}`);
     return left.length === 0;
   });
+}
+
+/**
+ * The run of a lease waits for input at these positions of its journal, and its code takes what comes of it.
+ *
+ * @returns the positions that have been given a record, each with its data
+ */
+export async function receiveInput(
+  scene: RunScene,
+  lease: HeldLease,
+  ...positions: number[]
+): Promise<[position: number, data: Json][]> {
+  const waits = positions.map((position) => ({ position, name: "input", kind: "input", stream: "input" }));
+  const [result] = await scene.worker.results(lease.operation("waits", { waits, parked: true }));
+  assert.equal(result.status, 200, JSON.stringify(result));
+  const settled: Json[] = result.result.waits;
+  const entries = settled.map(({ position }) => ({ position, kind: "wait", name: "input" }));
+  if (entries.length > 0)
+    assert.deepEqual(await scene.worker.report(lease.operation("steps", { entries })), [200]);
+  return settled.map(({ position, value }) => [position, value?.data]);
 }
 
 /** Keeps the session from learning of the end of its run, or from any other change of it, meanwhile. */

@@ -9,5 +9,9 @@ export function chooseSlug(name: string, slug: string | undefined): string {
   return chosen;
 }
 
-export const slugTaken = (what: "project" | "environment", slug: string): DomainError =>
-  new DomainError("already_exists", `A ${what} with the slug ${slug} exists. Choose another slug.`, { slug });
+const ONE = { project: "A project", environment: "An environment" };
+
+export const slugTaken = (what: keyof typeof ONE, slug: string): DomainError =>
+  new DomainError("already_exists", `${ONE[what]} with the slug ${slug} exists. Choose another slug.`, {
+    slug,
+  });

@@ -7,6 +7,7 @@ import { listSessionStreamIds, lockSessionStreams } from "../streams/stream-read
 import { hasInputAfter } from "../streams/stream.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 import { restStreams } from "../streams/rest-streams.ts";
+import { hasReceivedFrom } from "../waits/wait-reads.ts";
 import { endSessions } from "./end-sessions.ts";
 import { lockSession, type StoredSession } from "./session-reads.ts";
 import { markIdle, markLastFailure } from "./session-writes.ts";
@@ -23,9 +24,9 @@ export type EndedRun = TurnEnd & {
 
 /**
  * Tells a session that a run of it has ended, in a transaction that follows the end. A failed run ends the session, unless
- * its actor keeps sessions open. When the session goes on, input that came during the turn and that nobody received starts
- * the next turn; otherwise the session is idle, and the next input does. So a turn that fails never starts itself again: only
- * input that came after it began does. Until this has happened an input only waits, so it may come late; it may come
+ * its actor keeps sessions open. When the session goes on, input that nobody received starts the next turn where it came
+ * during this one, or where this one received some of its stream; otherwise the session is idle, and the next input does. So
+ * a turn that received nothing never starts itself again, and each other leaves less. Until this has happened an input only waits, so it may come late; it may come
  * twice, and it does nothing when the session is already in another turn.
  */
 export async function settleEndedRun(tx: Tx, context: TurnContext, ended: EndedRun): Promise<void> {
@@ -45,7 +46,7 @@ export async function settleEndedRun(tx: Tx, context: TurnContext, ended: EndedR
     const { status, reason } = decision.session;
     return endSessions(tx, [{ session, status, reason }], now);
   }
-  const hasInput = await hasInputLeft(tx, session);
+  const hasInput = await hasInputLeft(tx, session, ended);
   return hasInput ? continueOrRest(tx, context, session, now) : rest(tx, session, now);
 }
 
@@ -74,10 +75,21 @@ async function recordFailure(
     await markLastFailure(tx, session, null, now);
 }
 
-/** Whether input came during the turn that nobody has received or withdrawn. */
-async function hasInputLeft(tx: Tx, { environmentId, id }: StoredSession): Promise<boolean> {
+/**
+ * Whether the next turn has something to begin with. What a turn left of a stream that it received nothing of may be for
+ * nobody: each turn after it would wait for other input.
+ */
+async function hasInputLeft(
+  tx: Tx,
+  { environmentId, id }: StoredSession,
+  { runId }: EndedRun,
+): Promise<boolean> {
   const inputs = await lockSessionStreams(tx, environmentId, id, "input");
-  return inputs.some((stream) => hasInputAfter(stream, stream.turnSequence));
+  if (inputs.some((stream) => hasInputAfter(stream, stream.turnSequence))) return true;
+  const left = inputs.filter((stream) => hasInputAfter(stream, stream.receivedSequence));
+  if (left.length === 0) return false;
+  const streamIds = left.map((stream) => stream.id);
+  return hasReceivedFrom(tx, environmentId, runId, streamIds);
 }
 
 async function continueOrRest(

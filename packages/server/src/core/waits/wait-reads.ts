@@ -252,6 +252,21 @@ export function listInputWaits(
       AND (w.record_sequence <= s.last_sequence OR s.gate = 'ended')`);
 }
 
+/** Whether a run has received a record of one of these streams, as far as its journal goes back. */
+export async function hasReceivedFrom(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
+  streamIds: readonly Uuid<"strm">[],
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT FROM run_waits w
+    WHERE w.environment_id = ${environmentId} AND w.run_id = ${runId} AND w.stream_id = ANY(${streamIds}::uuid[])
+      AND w.kind = 'input' AND w.status = 'resolved' AND w.record_sequence IS NOT NULL
+    LIMIT 1`);
+  return rows.length > 0;
+}
+
 /**
  * Which of these are pending still. Under the locks of their runs the answer holds. At the position of one there is another wait
  * when its run has continued with an empty journal meanwhile.

@@ -9,6 +9,7 @@ import {
   getSession,
   holdSession,
   listRunsOf,
+  receiveInput,
   records,
   send,
   sessionKnows,
@@ -97,6 +98,30 @@ describe("a failed turn of an actor that keeps its sessions open", () => {
       [idle.turn, idle.activity, idle.last_failure.run_id],
       [2, "idle", second.current_run_id],
     );
+  });
+
+  test("starts the next turn for what it left, if it received something of that stream", async () => {
+    const session = await startSession(scene, { input: "first" });
+    const lease = await scene.worker.takeOne();
+    for (const data of ["second", "third"]) await send(scene, session, data);
+    const typing = `/api/sessions/${session.id}/inputs/typing`;
+    assert.equal((await scene.call("POST", typing, { body: { data: "nobody reads this" } })).status, 201);
+    await scene.worker.finish(lease, "failed", FAILURE);
+    await sessionKnows(scene, lease.runId);
+    for (const [at, data] of ["first", "second", "third"].entries()) {
+      const live = await getSession(scene, session.id);
+      assert.deepEqual([live.turn, live.activity], [at + 2, "queued"], data);
+      const turn = await scene.worker.takeOne();
+      assert.deepEqual(await scene.worker.report(turn.operation("start")), [200]);
+      assert.deepEqual(await receiveInput(scene, turn, 1), [[1, data]]);
+      // A turn that succeeds leaves what it did not receive as one that fails does.
+      await scene.worker.report(
+        turn.operation("release", at === 1 ? { outcome: "succeeded" } : { outcome: "failed", ...FAILURE }),
+      );
+      await sessionKnows(scene, turn.runId);
+    }
+    const idle = await getSession(scene, session.id);
+    assert.deepEqual([idle.turn, idle.activity], [4, "idle"]);
   });
 
   test("that no worker took in time says so", async () => {

@@ -9,6 +9,7 @@ import {
   endTurn,
   getSession,
   holdSession,
+  receiveInput,
   records,
   send,
   sessionKnows,
@@ -34,21 +35,8 @@ async function liveSession(body: object = {}): Promise<{ session: Json; lease: H
   return { session, lease };
 }
 
-/** The run waits for input once more. @returns what it has been given. */
-async function receive(lease: HeldLease, ...positions: number[]): Promise<Json[]> {
-  const waits = positions.map((position) => ({ position, name: "input", kind: "input", stream: "input" }));
-  const [result] = await scene.worker.results(lease.operation("waits", { waits, parked: true }));
-  assert.equal(result.status, 200, JSON.stringify(result));
-  const given = result.result.waits.map(({ position, value }: Json) => [position, value?.data]);
-  const entries = result.result.waits.map(({ position }: Json) => ({
-    position,
-    kind: "wait",
-    name: "input",
-  }));
-  if (entries.length > 0)
-    assert.deepEqual(await scene.worker.report(lease.operation("steps", { entries })), [200]);
-  return given;
-}
+const receive = (lease: HeldLease, ...positions: number[]): Promise<Json[]> =>
+  receiveInput(scene, lease, ...positions);
 
 const withdraw = (session: Json, sequence: number | string, stream = "input"): Promise<Answer> =>
   scene.call("DELETE", `/api/sessions/${session.id}/inputs/${stream}/${sequence}`);
