@@ -1,3 +1,4 @@
+import { DURATION_PATTERN, WAIT_PATTERN } from "./durations.ts";
 import { JSON_DEPTH, PROCESS_INPUT_BYTES } from "./page-limits.ts";
 import { SECRET_NAME_PATTERN } from "./secrets.ts";
 
@@ -114,6 +115,13 @@ export const PRINTABLE_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 /** A file's name without its folder: no control characters and no separators, so that no folder can come of it. */
 export const FILE_NAME_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f/\\\\]+$";
 
+/** The name of a project or an environment in URLs and commands. */
+export const SLUG_PATTERN = "^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$";
+
+/** ASCII alone, so that no two addresses that look alike or fold alike are taken for one. */
+export const EMAIL_PATTERN =
+  "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$";
+
 /** `type/subtype` without parameters (RFC 6838, section 4.2). */
 export const MEDIA_TYPE_PATTERN =
   "^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,62}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,62}$";
@@ -121,7 +129,7 @@ export const MEDIA_TYPE_PATTERN =
 export const STREAM_NAME_WORDS =
   "must be 1 to 256 letters, digits, dots, hyphens or underscores, the first a letter or digit";
 
-/** What a text must be that is to match one of the patterns above: for people, who are not shown a pattern. */
+/** What a text must be that is to match a pattern of the wire: for people, who are not shown one. A test finds those that are missing. */
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [DECLARED_ID_PATTERN]:
     "must be 1 to 128 letters, digits, dots, hyphens or underscores, the first a letter or digit",
@@ -131,4 +139,15 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [SECRET_NAME_PATTERN]: "must be 1 to 128 letters, digits or underscores, the first no digit",
   [PRINTABLE_PATTERN]: "must be text without control characters",
   [FILE_NAME_PATTERN]: "must be the name of a file, without control characters, slashes and backslashes",
+  [SLUG_PATTERN]: "must be 1 to 64 lower-case letters, digits or hyphens, no hyphen first or last",
+  [EMAIL_PATTERN]: "must be a mail address in ASCII",
+  [DURATION_PATTERN]: "must be a whole number with one of the units ms, s, m, h or d, such as 30s",
+  [WAIT_PATTERN]: "must be 0, or a whole number with one of the units ms, s, m, h or d, such as 25s",
+  "^[!-~]+/[ -~]+$": "must be a media type, such as application/json",
+  "^[0-9a-f]{64}$": "must be 64 lower-case hexadecimal digits",
+  "^[0-9]{1,5}\\.[0-9]{1,5}\\.[0-9]{1,5}$": "must be a version of three numbers, such as 24.1.0",
+  "^[a-z0-9_]{1,32}$": "must be 1 to 32 lower-case letters, digits or underscores",
+  "^[ -~]+$": "must be printable ASCII",
+  "^/(?:[!-.0-[\\]-~][!-~]{0,2046})?$": "must be a path of this server, such as /device",
+  "^0?[0-7]{3}$": "must be three octal digits, such as 644",
 };

@@ -116,6 +116,8 @@ suite("workspaces", () => {
     await assert.rejects(files.read("data.bin", { range: { start: 5, end: 5 } }), UsageError);
     await assert.rejects(files.read("data.bin", { range: { start: 100_000 } }), BadRequestError);
     await assert.rejects(files.read("docs"), BadRequestError);
+    await assert.rejects(files.write("half \ud83d", text), UsageError);
+    await assert.rejects(files.delete("\udc00"), UsageError);
     await assert.rejects(files.read("absent"), NotFoundError);
     await assert.rejects(files.read("../x"), (error) => (error as BadRequestError).code === "invalid_path");
     assert.equal((await files.delete("docs/a b.txt")).file, null);

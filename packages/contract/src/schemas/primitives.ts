@@ -1,5 +1,12 @@
 import { Type, type Static, type TSchema } from "typebox";
-import { DECLARED_ID_PATTERN, LIMITS, PRINTABLE_PATTERN, QUEUE_NAME_PATTERN } from "../limits.ts";
+import {
+  DECLARED_ID_PATTERN,
+  EMAIL_PATTERN,
+  LIMITS,
+  PRINTABLE_PATTERN,
+  QUEUE_NAME_PATTERN,
+  SLUG_PATTERN,
+} from "../limits.ts";
 import { DURATION_PATTERN, WAIT_PATTERN } from "../durations.ts";
 import { EXAMPLE_IDS } from "../example-ids.ts";
 import type { IdPrefix } from "../ids.ts";
@@ -101,16 +108,14 @@ export const DisplayName = Type.String({
 
 /** The name of something in URLs and commands. */
 export const Slug = Type.String({
-  pattern: "^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$",
+  pattern: SLUG_PATTERN,
   description: "1 to 64 lower-case letters, digits and inner hyphens.",
   examples: ["reports"],
 });
 
-/** ASCII alone, so that no two addresses that look alike or fold alike are taken for one. */
 export const EmailAddress = Type.String({
   maxLength: 254,
-  pattern:
-    "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
+  pattern: EMAIL_PATTERN,
   description: "a mail address in ASCII",
   examples: ["ada@example.com"],
 });

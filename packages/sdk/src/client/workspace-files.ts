@@ -135,12 +135,18 @@ const conditionOf = (
         repeatable: false,
       };
 
+/** A query is UTF-8: half of a surrogate pair would become another name. */
+function pathText(path: string): string {
+  if (path.isWellFormed()) return path;
+  throw new UsageError("`path` has half of a surrogate pair, which no name of a file has");
+}
+
 export function createWorkspaceFilesApi(transport: Transport): WorkspaceFilesApi {
   const content = (workspaceId: string): string => workspacePath(workspaceId, "/files/content");
 
   async function read(workspaceId: string, path: string, options: FileReadOptions): Promise<Uint8Array> {
     const { versionId, range, ...call } = options;
-    const query = { path, ...sourceOf(versionId) };
+    const query = { path: pathText(path), ...sourceOf(versionId) };
     const headers = { accept: "application/octet-stream, application/json", ...rangeHeader(range) };
     const request = { method: "GET", path: content(workspaceId), query, headers, ...call } as const;
     return transport.requestBytes(request);
@@ -148,7 +154,7 @@ export function createWorkspaceFilesApi(transport: Transport): WorkspaceFilesApi
 
   return {
     list: (workspaceId, path, { versionId, limit, cursor, ...options } = {}) => {
-      const filters = { path, ...sourceOf(versionId) };
+      const filters = { ...(path !== undefined && { path: pathText(path) }), ...sourceOf(versionId) };
       const query = {
         ...(limit !== undefined && { limit }),
         ...(cursor !== undefined && { cursor }),
@@ -156,30 +162,30 @@ export function createWorkspaceFilesApi(transport: Transport): WorkspaceFilesApi
       };
       return listOf(transport, fileEntryShape, workspacePath(workspaceId, "/files"), "files", query, options);
     },
-    stat: (workspaceId, path, { versionId, ...options } = {}) =>
+    stat: async (workspaceId, path, { versionId, ...options } = {}) =>
       transport.ask(fileEntryShape, {
         method: "GET",
         path: workspacePath(workspaceId, "/files/stat"),
-        query: { path, ...sourceOf(versionId) },
+        query: { path: pathText(path), ...sourceOf(versionId) },
         ...options,
       }),
     read: (workspaceId, path, options = {}) => read(workspaceId, path, options),
     readText: async (workspaceId, path, options = {}) =>
       new TextDecoder().decode(await read(workspaceId, path, options)),
-    write: (workspaceId, path, data, { mode, ifDigest, ifAbsent, ...options } = {}) =>
+    write: async (workspaceId, path, data, { mode, ifDigest, ifAbsent, ...options } = {}) =>
       transport.ask(writtenFileShape, {
         method: "PUT",
         path: content(workspaceId),
-        query: { path, mode },
+        query: { path: pathText(path), mode },
         body: { bytes: bytesOf(data) },
         ...conditionOf(ifDigest, ifAbsent),
         ...options,
       }),
-    delete: (workspaceId, path, { ifDigest, ...options } = {}) =>
+    delete: async (workspaceId, path, { ifDigest, ...options } = {}) =>
       transport.ask(writtenFileShape, {
         method: "DELETE",
         path: content(workspaceId),
-        query: { path },
+        query: { path: pathText(path) },
         // A second removal finds nothing to remove.
         repeatable: false,
         ...conditionOf(ifDigest),

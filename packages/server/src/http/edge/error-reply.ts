@@ -6,6 +6,7 @@ import { isRolledBack } from "../../db/run-again.ts";
 import { CommitsHangError } from "../../db/commit-watch.ts";
 import { isDatabaseDiskFull } from "../../db/disk-full.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
+import { ANY_MEDIA_TYPE } from "./any-body.ts";
 
 /** What goes out for a failure. Nothing of an unexpected error is shown but the request id. */
 export type ErrorReply = { status: number; headers: Record<string, string>; body: ErrorBody };
@@ -143,7 +144,10 @@ function describeFastify(error: FastifyError, mediaType: string): Described | nu
     case "FST_ERR_ROUTE_MISSING_CONTENT_TYPE":
       return {
         code: "unsupported_media_type",
-        message: `Send the body with Content-Type: ${mediaType}.`,
+        message:
+          mediaType === ANY_MEDIA_TYPE
+            ? "Send a Content-Type of the form type/subtype, such as application/json, or leave the header out."
+            : `Send the body with Content-Type: ${mediaType}.`,
         details: null,
       };
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":

@@ -1,8 +1,9 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
-import { PATTERN_WORDS, type ErrorIssue } from "@keelson/contract";
+import type { ErrorIssue } from "@keelson/contract";
 import type { TSchema } from "typebox";
 import { invalidRequest, type DomainError } from "../../domain-error.ts";
+import { wordsOfNames, wordsOfPattern } from "./pattern-words.ts";
 
 // The package's types describe a default export, its CommonJS module is the function itself.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
@@ -163,11 +164,14 @@ function toIssue(error: ErrorObject, noun: string): ErrorIssue {
   const params = error.params as Record<string, unknown>;
   switch (error.keyword) {
     case "additionalProperties":
-    case "unevaluatedProperties":
+    case "unevaluatedProperties": {
+      const words = wordsOfNames(error.parentSchema);
       return {
         path: at(String(params["additionalProperty"] ?? params["unevaluatedProperty"])),
-        message: `is not a known ${noun}; remove it`,
+        message:
+          words === null ? `is not a known ${noun}; remove it` : `has another name than it may; it ${words}`,
       };
+    }
     case "required":
       return { path: at(String(params["missingProperty"])), message: "is required" };
     case "enum":
@@ -175,8 +179,8 @@ function toIssue(error: ErrorObject, noun: string): ErrorIssue {
     case "const":
       return { path: at(), message: `must be ${JSON.stringify(params["allowedValue"])}` };
     case "pattern": {
-      const words = PATTERN_WORDS[String(params["pattern"])];
-      if (words !== undefined) return { path: at(), message: words };
+      const words = wordsOfPattern(String(params["pattern"]));
+      if (words !== null) return { path: at(), message: words };
       const { description } = error.parentSchema as { description?: string };
       return {
         path: at(),

@@ -170,6 +170,7 @@ describe("files of a session", () => {
     for (const type of ["image", "image/", "/png", "image/p ng", "a/b/c", "*/*", `image/${"x".repeat(64)}`]) {
       const refused = await upload(session, bytes, { type });
       assert.equal(codeOf(refused), "415 unsupported_media_type", type);
+      assert.match(refused.text, /type\/subtype, such as|such as image\/png/);
     }
     for (const name of ["", "a/b", "..\\c", "a\nb", "\u0000", "x".repeat(LIMITS.fileNameCharacters + 1)])
       assert.equal(codeOf(await upload(session, bytes, { query: { name } })), "400 invalid_request", name);
