@@ -55,7 +55,8 @@ export async function askModel(asking: Asking): Promise<UIMessage["parts"]> {
         ignoreIncompleteToolCalls: true,
       });
       try {
-        return yield* callModel(asking, messages, signal);
+        yield* callModel(asking, messages, signal);
+        return;
       } catch (error) {
         // Before the first chunk. What a page has linked to may be gone by now: the answer is written without it.
         if (signal.aborted || !DownloadError.isInstance(error) || unread.has(error.url)) throw error;
