@@ -26,8 +26,10 @@ export type EndedRun = TurnEnd & {
  * Tells a session that a run of it has ended, in a transaction that follows the end. A failed run ends the session, unless
  * its actor keeps sessions open. When the session goes on, input that nobody received starts the next turn where it came
  * during this one, or where this one received some of its stream; otherwise the session is idle, and the next input does. So
- * a turn that received nothing never starts itself again, and each other leaves less. Until this has happened an input only waits, so it may come late; it may come
- * twice, and it does nothing when the session is already in another turn.
+ * a turn that received nothing never starts itself again, and each other leaves less.
+ *
+ * Until this has happened an input only waits, so it may come late; it may come twice, and it does nothing when the session
+ * is already in another turn.
  */
 export async function settleEndedRun(tx: Tx, context: TurnContext, ended: EndedRun): Promise<void> {
   const { environmentId, sessionId } = ended;
