@@ -1,7 +1,7 @@
 // Whole tables as streams, for backups: which there are, in an order in which they can be written, and COPY both ways.
 // All of it on one connection past any pooler, in transactions that last for as long as the copying does.
 
-import type { Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { openSession } from "./open-session.ts";
@@ -19,7 +19,7 @@ export interface TableShape {
 const OF_THE_SCHEMA = ["keelson_migrations", "index_builds"];
 
 /** Rows that are being copied; `rowCount` is of those that were, once the stream has ended. */
-export type CopiedRows<Stream> = Stream & { readonly rowCount: number };
+export type CopiedRows = Writable & { readonly rowCount: number };
 
 export interface CopySession extends Queryable {
   /** Runs `work` in one read-only transaction, of which every statement sees the same moment. */
@@ -33,12 +33,17 @@ export interface CopySession extends Queryable {
   /** Also what migrations have put into them. */
   emptyTables(tables: readonly TableShape[]): Promise<void>;
   /**
-   * As COPY writes them, in text: any version of PostgreSQL reads it.
+   * Gives `take` the rows as COPY writes them, in text: any version of PostgreSQL reads it.
    *
    * @param rows what follows FROM when not all rows are wanted, with the table as `t`. COPY takes no parameters, so it has none.
+   * @returns how many rows there were.
    */
-  copyOut(table: TableShape, rows?: Sql): CopiedRows<Readable>;
-  copyIn(table: TableShape): CopiedRows<Writable>;
+  copyOut(
+    table: TableShape,
+    rows: Sql | undefined,
+    take: (chunk: Buffer) => void | Promise<void>,
+  ): Promise<number>;
+  copyIn(table: TableShape): CopiedRows;
   close(): Promise<void>;
 }
 
@@ -87,7 +92,13 @@ export async function openCopySession(url: string): Promise<CopySession> {
       // Not the empty ones: a table whose rows are never to be removed refuses even that.
       if (filled.length > 0) await client.query(`TRUNCATE ${filled.join(", ")} CASCADE`);
     },
-    copyOut: (table, rows) => client.query(copyTo(copyStatement(table, rows))),
+    copyOut: async (table, rows, take) => {
+      const copied = client.query(copyTo(copyStatement(table, rows)));
+      for await (const chunk of copied) await take(chunk as Buffer);
+      // PostgreSQL tells the number behind the bytes, and maybe later: it is there when the next statement is answered.
+      await client.query("SELECT");
+      return copied.rowCount;
+    },
     copyIn: (table) =>
       client.query(copyFrom(`COPY ${quoteIdentifier(table.name)} (${listOf(table)}) FROM STDIN`)),
     close: () => client.end(),

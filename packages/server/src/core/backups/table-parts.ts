@@ -43,14 +43,12 @@ export function openTableParts(
   return {
     columns,
     copy: async (wanted) => {
-      const rows = session.copyOut({ name, columns }, wanted);
-      for await (const chunk of rows) {
+      rowCount += await session.copyOut({ name, columns }, wanted, async (chunk) => {
         signal.throwIfAborted();
-        gathered.push(chunk as Buffer);
-        gatheredBytes += (chunk as Buffer).length;
+        gathered.push(chunk);
+        gatheredBytes += chunk.length;
         if (gatheredBytes >= PART_BYTES) await flush();
-      }
-      rowCount += rows.rowCount;
+      });
     },
     end: async () => {
       if (gatheredBytes > 0) await flush();
